@@ -1,0 +1,151 @@
+//! What a function holds while it lives: settings, clients, clock, memory.
+//!
+//! It is built once, in the init phase. There are no statics: a test or the
+//! local cloud holds many Apps at a time, each like an execution environment
+//! of its own.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+
+use crate::auth::{BadKeys, TokenKeys};
+use crate::clock::Clock;
+use crate::meter::Meter;
+use crate::table::{Table, TableName};
+
+/// How long one call may take before its outcome counts as unknown. DynamoDB
+/// answers within tens of milliseconds; a call that takes this long is lost.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_500);
+
+/// Settings by name, as Lambda hands them over in environment variables.
+#[derive(Clone, Debug, Default)]
+pub struct Settings(HashMap<String, String>);
+
+impl Settings {
+    /// The settings of this process.
+    pub fn of_process() -> Self {
+        Self(std::env::vars().collect())
+    }
+
+    /// The value of `name`, if it is set and not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+}
+
+impl FromIterator<(String, String)> for Settings {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(settings: I) -> Self {
+        Self(settings.into_iter().collect())
+    }
+}
+
+/// What one execution environment holds.
+pub struct App {
+    /// The only source of time.
+    pub clock: Clock,
+    /// Counts calls and capacity units.
+    pub meter: Meter,
+    pub(crate) token_keys: TokenKeys,
+    pub(crate) dynamodb: aws_sdk_dynamodb::Client,
+    settings: Settings,
+    random: Mutex<fastrand::Rng>,
+    memory: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl App {
+    /// The App of a Lambda function: settings from the environment, clients
+    /// with its role's credentials.
+    pub async fn of_process() -> Result<Self, BadKeys> {
+        let config = aws_config::defaults(aws_config::BehaviorVersion::latest())
+            .load()
+            .await;
+        let dynamodb = dynamodb_client(aws_sdk_dynamodb::config::Builder::from(&config));
+        Self::new(
+            Settings::of_process(),
+            Clock::System,
+            fastrand::Rng::new(),
+            dynamodb,
+        )
+    }
+
+    /// An App from its parts. Fails if `TOKEN_KEYS` is there and unusable.
+    pub fn new(
+        settings: Settings,
+        clock: Clock,
+        random: fastrand::Rng,
+        dynamodb: aws_sdk_dynamodb::Client,
+    ) -> Result<Self, BadKeys> {
+        let token_keys = settings
+            .get("TOKEN_KEYS")
+            .map(TokenKeys::from_json)
+            .transpose()?;
+        Ok(Self {
+            clock,
+            meter: Meter::default(),
+            token_keys: token_keys.unwrap_or_default(),
+            dynamodb,
+            settings,
+            random: Mutex::new(random),
+            memory: Mutex::default(),
+        })
+    }
+
+    /// A setting's value, if it is set and not empty.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.get(name)
+    }
+
+    /// A table, by the setting that names it.
+    pub fn table(&self, name: TableName) -> Table<'_> {
+        Table::new(self, name)
+    }
+
+    /// What this environment remembers between requests, made on first use:
+    /// one value of each type.
+    pub fn memory<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = memory
+            .entry(TypeId::of::<T>())
+            .or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(value).downcast().unwrap_or_default() // its key is its type
+    }
+
+    /// A random number below `bound`, or 0 if the bound is 0.
+    pub fn random_below(&self, bound: u64) -> u64 {
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        if bound == 0 { 0 } else { random.u64(0..bound) }
+    }
+
+    /// A new UUIDv7 with the clock's time.
+    pub fn new_id(&self) -> String {
+        let mut bytes = [0; 10];
+        self.random
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .fill(&mut bytes);
+        let at_ms = u64::try_from(self.clock.now().as_millis()).unwrap_or(0);
+        uuid::Builder::from_unix_timestamp_millis(at_ms, &bytes)
+            .into_uuid()
+            .to_string()
+    }
+}
+
+/// A DynamoDB client as hotseat uses it. The SDK does not retry: `table` does,
+/// because only it knows what an unknown outcome permits.
+pub fn dynamodb_client(config: aws_sdk_dynamodb::config::Builder) -> aws_sdk_dynamodb::Client {
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(ATTEMPT_TIMEOUT)
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .build();
+    let config = config
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts);
+    aws_sdk_dynamodb::Client::from_conf(config.build())
+}

@@ -1,0 +1,172 @@
+//! Time, as an input.
+//!
+//! Whatever depends on the time asks the [`App`](crate::App)'s clock, so that a
+//! test can stand at the millisecond before a sale opens and at the one after.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// Where the time comes from.
+#[derive(Clone, Debug, Default)]
+pub enum Clock {
+    /// The machine's clock.
+    #[default]
+    System,
+    /// A clock that stands still until it is moved: milliseconds since 1970.
+    Manual(Arc<AtomicI64>),
+}
+
+impl Clock {
+    /// A clock that stands at `instant` until it is moved.
+    pub fn manual(instant: Instant) -> Self {
+        Self::Manual(Arc::new(AtomicI64::new(instant.as_millis())))
+    }
+
+    /// The time now, to the millisecond.
+    pub fn now(&self) -> Instant {
+        match self {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the one place that asks the machine"
+            )]
+            Self::System => Instant(Timestamp::now().as_millisecond()),
+            Self::Manual(at_ms) => Instant(at_ms.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// Moves a manual clock by `ms` milliseconds; the machine's clock stays.
+    pub fn advance(&self, ms: i64) {
+        if let Self::Manual(at_ms) = self {
+            at_ms.fetch_add(ms, Ordering::SeqCst);
+        }
+    }
+}
+
+/// A moment, to the millisecond.
+///
+/// In JSON it is RFC 3339 in UTC. It is read with any offset, and without one
+/// as UTC. In a table it is a number of milliseconds since 1970, by way of
+/// [`Instant::as_millis`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(i64);
+
+impl Instant {
+    /// The moment `ms` milliseconds after 1970-01-01T00:00Z, or the nearest
+    /// one that can be written with a year of four digits.
+    pub fn from_millis(ms: i64) -> Self {
+        Self(ms.clamp(
+            Timestamp::MIN.as_millisecond(),
+            Timestamp::MAX.as_millisecond(),
+        ))
+    }
+
+    /// Milliseconds since 1970-01-01T00:00Z.
+    pub fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since 1970-01-01T00:00Z, as tokens and TTL attributes use.
+    pub fn as_seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// The moment `ms` milliseconds later.
+    #[must_use]
+    pub fn plus_millis(self, ms: i64) -> Self {
+        Self::from_millis(self.0.saturating_add(ms))
+    }
+}
+
+impl std::fmt::Display for Instant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match Timestamp::from_millisecond(self.0) {
+            Ok(timestamp) => write!(f, "{timestamp}"),
+            Err(_) => f.write_str("(out of range)"),
+        }
+    }
+}
+
+/// Text that is not a moment.
+#[derive(Debug, thiserror::Error)]
+#[error("expected a time as in 2030-01-01T00:00:00Z")]
+pub struct NotAnInstant;
+
+impl std::str::FromStr for Instant {
+    type Err = NotAnInstant;
+
+    fn from_str(text: &str) -> Result<Self, NotAnInstant> {
+        let with_offset = text.parse::<Timestamp>();
+        let timestamp = with_offset.or_else(|_| {
+            let local = text.parse::<jiff::civil::DateTime>()?;
+            jiff::tz::TimeZone::UTC.to_timestamp(local)
+        });
+        timestamp
+            .map(|t| Self(t.as_millisecond()))
+            .map_err(|_| NotAnInstant)
+    }
+}
+
+impl Serialize for Instant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Instant {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_read_with_any_offset_and_without_one_as_utc() {
+        let utc: Instant = "2030-01-01T09:00:00Z".parse().unwrap();
+        assert_eq!("2030-01-01T10:00:00+01:00".parse::<Instant>().unwrap(), utc);
+        assert_eq!("2030-01-01T09:00:00".parse::<Instant>().unwrap(), utc);
+        assert_eq!(utc.to_string(), "2030-01-01T09:00:00Z");
+        assert_eq!(utc.plus_millis(5).to_string(), "2030-01-01T09:00:00.005Z");
+    }
+
+    #[test]
+    fn what_is_no_moment_is_refused() {
+        for text in [
+            "",
+            "tomorrow",
+            "2030-13-01T00:00:00Z",
+            "1893456000",
+            "2030-02-30T00:00:00Z",
+        ] {
+            assert!(
+                text.parse::<Instant>().is_err(),
+                "{text:?} was read as a time"
+            );
+        }
+    }
+
+    #[test]
+    fn years_of_four_digits_are_the_range() {
+        assert!("9999-12-30T21:59:59Z".parse::<Instant>().is_ok());
+        assert!("2038-01-19T03:14:08Z".parse::<Instant>().is_ok());
+        assert!(
+            Instant::from_millis(i64::MAX)
+                .to_string()
+                .starts_with("9999-")
+        );
+    }
+
+    #[test]
+    fn a_manual_clock_moves_only_when_told() {
+        let clock = Clock::manual(Instant::from_millis(1_000));
+        assert_eq!(clock.now().as_millis(), 1_000);
+        clock.advance(234);
+        assert_eq!(clock.now().as_millis(), 1_234);
+    }
+}

@@ -1,0 +1,343 @@
+//! HTTP in and out: body, path and query of a request, and the reply.
+
+use base64::Engine;
+use garde::Validate;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use lambda_http::{Body, RequestExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::cursor;
+use crate::problem::{self, Problem};
+
+/// A request as API Gateway handed it over.
+pub type Request = lambda_http::Request;
+
+/// The largest body that an operation reads, in bytes (1 MB).
+pub const MOST_BODY_BYTES: usize = 1_000_000;
+
+/// The body as it came, decoded if it was base64.
+pub fn body_bytes(request: &Request) -> Result<&[u8], Problem> {
+    let bytes = match request.body() {
+        Body::Text(text) => text.as_bytes(),
+        Body::Binary(bytes) => bytes,
+        _ => &[],
+    };
+    if bytes.len() > MOST_BODY_BYTES {
+        let detail = format!("At most {MOST_BODY_BYTES} bytes, not {}.", bytes.len());
+        return Err(Problem::from(problem::BODY_TOO_LARGE).detail(detail));
+    }
+    Ok(bytes)
+}
+
+/// The body read as JSON, whatever its Content-Type says, and validated.
+pub fn body<T>(request: &Request) -> Result<T, Problem>
+where
+    T: DeserializeOwned + Validate<Context = ()>,
+{
+    let bytes = body_bytes(request)?;
+    if bytes.is_empty() {
+        return Err(Problem::invalid("body", "expected JSON, got nothing"));
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { "body".to_owned() } else { path };
+        Problem::invalid(field, error.into_inner())
+    })?;
+    json.end()
+        .map_err(|error| Problem::invalid("body", error))?;
+    value.validate().map_err(|report| {
+        Problem::invalid_fields(
+            report
+                .iter()
+                .map(|(path, error)| (camel_case(&path.to_string()), error.to_string())),
+        )
+    })?;
+    Ok(value)
+}
+
+/// Fields are named in Rust style in reports and in camel case in JSON.
+fn camel_case(path: &str) -> String {
+    let mut camel = String::with_capacity(path.len());
+    let mut upper = false;
+    for c in path.chars() {
+        match c {
+            '_' => upper = true,
+            c if upper => {
+                camel.push(c.to_ascii_uppercase());
+                upper = false;
+            }
+            c => camel.push(c),
+        }
+    }
+    camel
+}
+
+/// A parameter of the path, as in `path::<CourseId>(&request, "courseId")`.
+pub fn path<T>(request: &Request, name: &str) -> Result<T, Problem>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    let parameters = request.path_parameters_ref();
+    let text = parameters
+        .and_then(|parameters| parameters.first(name))
+        .unwrap_or_default();
+    text.parse().map_err(|error| Problem::invalid(name, error))
+}
+
+/// A parameter of the query, if it is there.
+pub fn query<T>(request: &Request, name: &str) -> Result<Option<T>, Problem>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    let parameters = request.query_string_parameters_ref();
+    let Some(text) = parameters.and_then(|parameters| parameters.first(name)) else {
+        return Ok(None);
+    };
+    text.parse()
+        .map(Some)
+        .map_err(|error| Problem::invalid(name, error))
+}
+
+/// A header's value, if it is there and is text.
+pub fn header<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    request.headers().get(name)?.to_str().ok()
+}
+
+/// Which page of a list is asked for.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    /// At most so many items, 1 to 100.
+    pub limit: usize,
+    /// Where the page before ended.
+    pub after: Option<T>,
+    list: String,
+}
+
+impl<T: Serialize + DeserializeOwned> Page<T> {
+    /// Reads `?limit=` (1 to 100, default 20) and `?cursor=` of the list named
+    /// `list` (see [`cursor::encode`]).
+    pub fn of(request: &Request, list: impl Into<String>) -> Result<Self, Problem> {
+        let list = list.into();
+        let limit = query::<usize>(request, "limit")?.unwrap_or(20);
+        if !(1..=100).contains(&limit) {
+            return Err(Problem::invalid("limit", "expected 1 to 100"));
+        }
+        let cursor = query::<String>(request, "cursor")?;
+        let after = cursor
+            .map(|cursor| cursor::decode(&list, &cursor))
+            .transpose()?;
+        Ok(Self { limit, after, list })
+    }
+
+    /// The `nextCursor` that leads on from `position`.
+    pub fn cursor(&self, position: &T) -> Result<String, Problem> {
+        cursor::encode(&self.list, position)
+    }
+}
+
+/// A successful answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    status: StatusCode,
+    location: Option<String>,
+    body: Option<Value>,
+}
+
+impl Reply {
+    /// 200 with `body`.
+    pub fn ok(body: &impl Serialize) -> Result<Self, Problem> {
+        Self::new(StatusCode::OK, None, Some(body))
+    }
+
+    /// 201 with `body`, which lies at the path `location`.
+    pub fn created(location: impl Into<String>, body: &impl Serialize) -> Result<Self, Problem> {
+        Self::new(StatusCode::CREATED, Some(location.into()), Some(body))
+    }
+
+    /// 204.
+    pub fn no_content() -> Self {
+        Self {
+            status: StatusCode::NO_CONTENT,
+            location: None,
+            body: None,
+        }
+    }
+
+    /// An answer that was kept: its status, `Location` and body.
+    pub fn kept(status: u16, location: Option<String>, body: &Value) -> Result<Self, Problem> {
+        let status = StatusCode::from_u16(status).map_err(Problem::internal)?;
+        Self::new(status, location, Some(body))
+    }
+
+    fn new(
+        status: StatusCode,
+        location: Option<String>,
+        body: Option<&impl Serialize>,
+    ) -> Result<Self, Problem> {
+        let body = body
+            .map(serde_json::to_value)
+            .transpose()
+            .map_err(Problem::internal)?;
+        Ok(Self {
+            status,
+            location,
+            body,
+        })
+    }
+
+    /// HTTP status.
+    pub fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
+    /// The path of what was created.
+    pub fn location(&self) -> Option<&str> {
+        self.location.as_deref()
+    }
+
+    /// The JSON that is sent.
+    pub fn body(&self) -> Option<&Value> {
+        self.body.as_ref()
+    }
+}
+
+/// An answer on the wire: status, headers, text.
+pub type Response = http::Response<String>;
+
+/// The wire form of a reply.
+pub(crate) fn respond(reply: &Reply) -> Response {
+    let body = reply.body.as_ref().map(Value::to_string);
+    let mut response = response(reply.status, "application/json", body);
+    if let Some(location) = reply
+        .location
+        .as_deref()
+        .and_then(|l| HeaderValue::from_str(l).ok())
+    {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// The wire form of a problem.
+pub(crate) fn refuse(problem: &Problem, request_id: &str) -> Response {
+    let status = StatusCode::from_u16(problem.kind().status);
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = problem.to_json(request_id).to_string();
+    let mut response = response(status, "application/problem+json", Some(body));
+    if let Some(seconds) = problem.retry_after_s() {
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+fn response(status: StatusCode, content_type: &'static str, body: Option<String>) -> Response {
+    let has_body = body.is_some();
+    let mut response = Response::new(body.unwrap_or_default());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    if has_body {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let nosniff = HeaderName::from_static("x-content-type-options");
+    headers.insert(nosniff, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// Whether a base64 body can be decoded at all.
+pub(crate) fn is_base64(body: &str) -> bool {
+    base64::prelude::BASE64_STANDARD.decode(body).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize, Validate)]
+    #[serde(rename_all = "camelCase")]
+    struct Thing {
+        #[garde(range(min = 1, max = 30))]
+        start_period: u32,
+    }
+
+    fn read(body: impl Into<Body>) -> Result<Thing, Problem> {
+        super::body(&Request::new(body.into()))
+    }
+
+    fn field_of(problem: &Problem) -> Value {
+        problem.to_json("r")["errors"][0]["field"].clone()
+    }
+
+    #[test]
+    fn a_body_is_read_as_json_whatever_else_it_holds() {
+        let thing = read(r#"{"startPeriod": 3, "unknown": [[1]]}"#).unwrap();
+        assert_eq!(thing.start_period, 3);
+        assert_eq!(
+            read(br#"{"startPeriod": 3}"#.to_vec())
+                .unwrap()
+                .start_period,
+            3
+        );
+    }
+
+    #[test]
+    fn whatever_is_no_valid_body_is_refused_with_its_field() {
+        let nested = format!(r#"{{"a": {}{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
+        for bad in [
+            "",
+            "{",
+            "null",
+            "[]",
+            "{}",
+            "{} {}",
+            nested.as_str(),
+            r#"{"startPeriod":"#,
+        ] {
+            let problem = read(bad).unwrap_err();
+            assert_eq!(problem.kind(), problem::INVALID_REQUEST, "{bad:.20}");
+        }
+        assert_eq!(
+            read(vec![0xff, 0xfe]).unwrap_err().kind(),
+            problem::INVALID_REQUEST
+        );
+        for bad in [
+            r#""3""#,
+            "-1",
+            "1.5",
+            "0",
+            "31",
+            "9223372036854775808",
+            "null",
+        ] {
+            let problem = read(format!(r#"{{"startPeriod": {bad}}}"#)).unwrap_err();
+            assert_eq!(field_of(&problem), "startPeriod", "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_body_over_a_megabyte_is_too_large() {
+        let problem = read(vec![b' '; MOST_BODY_BYTES + 1]).unwrap_err();
+        assert_eq!(problem.kind(), problem::BODY_TOO_LARGE);
+    }
+
+    #[test]
+    fn a_refusal_for_want_of_a_token_says_which_scheme() {
+        let response = refuse(&Problem::from(problem::UNAUTHENTICATED), "r");
+        assert_eq!(response.status(), 401);
+        assert_eq!(response.headers()["www-authenticate"], "Bearer");
+        assert_eq!(
+            response.headers()["content-type"],
+            "application/problem+json"
+        );
+    }
+}

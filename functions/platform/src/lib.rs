@@ -1,0 +1,32 @@
+//! What every hotseat function shares, once.
+//!
+//! A handler is an `async fn(&App, Request) -> Result<Reply, Problem>`. This
+//! library gives it verified callers, validated input, conditional writes
+//! whose outcome is always known or said to be unknown, and turns what it
+//! returns into an answer, a log line and metrics. [`lambda`] runs it on AWS;
+//! the local cloud calls the very same [`lambda::Function`].
+
+pub mod app;
+pub mod auth;
+pub mod cache;
+pub mod clock;
+pub mod cursor;
+pub mod health;
+pub mod http;
+pub mod idempotency;
+pub mod lambda;
+pub mod meter;
+pub mod not_found;
+pub mod problem;
+pub mod stripes;
+pub mod table;
+pub mod telemetry;
+pub mod text;
+
+pub use app::App;
+pub use http::{Reply, Request};
+pub use lambda::Function;
+pub use problem::Problem;
+
+/// The functions that belong to no system.
+pub const FUNCTIONS: &[Function] = &[health::FUNCTION, not_found::FUNCTION];

@@ -1,0 +1,105 @@
+//! Logs and metrics.
+//!
+//! A log line is one JSON object with the request's id, trace and function. It
+//! holds codes and causes, never tokens, bodies or names. Metrics are a line in
+//! CloudWatch's
+//! [embedded metric format](https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html),
+//! so that no request waits for a metrics call.
+
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+use tracing_subscriber::EnvFilter;
+
+use crate::clock::Instant;
+use crate::lambda::Outcome;
+
+/// Sends logs to standard output as Lambda collects them. `RUST_LOG` sets the
+/// level, `info` by default.
+pub fn log_as_json() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(filter)
+        .with_target(false)
+        .init();
+}
+
+/// Writes the metrics of one invocation to standard output.
+pub fn write_metrics(function: &str, outcome: &Outcome, now: Instant) {
+    let mut line = metrics(function, outcome, now).to_string();
+    line.push('\n');
+    // Standard output is the only way out of Lambda; if it is closed, nobody listens.
+    let _ = std::io::stdout().lock().write_all(line.as_bytes());
+}
+
+fn metrics(function: &str, outcome: &Outcome, now: Instant) -> Value {
+    let status = outcome.response.status().as_u16();
+    json!({
+        "_aws": {
+            "Timestamp": now.as_millis(),
+            "CloudWatchMetrics": [{
+                "Namespace": "hotseat",
+                "Dimensions": [["function"]],
+                "Metrics": [
+                    { "Name": "Duration", "Unit": "Milliseconds" },
+                    { "Name": "Refusals", "Unit": "Count" },
+                    { "Name": "Failures", "Unit": "Count" },
+                    { "Name": "DynamoDbCalls", "Unit": "Count" },
+                    { "Name": "ReadUnits", "Unit": "Count" },
+                    { "Name": "WriteUnits", "Unit": "Count" },
+                ],
+            }],
+        },
+        "function": function,
+        "status": status,
+        "Duration": outcome.took.as_secs_f64() * 1000.0,
+        "Refusals": u8::from((400..500).contains(&status)),
+        "Failures": u8::from(status >= 500),
+        "DynamoDbCalls": outcome.usage.total_calls(),
+        "ReadUnits": outcome.usage.read_units,
+        "WriteUnits": outcome.usage.write_units,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::meter::Meter;
+
+    #[test]
+    fn every_metric_that_is_declared_has_a_value() {
+        let meter = Meter::default();
+        meter.called("Enrollment", "Query");
+        meter.read(2.5);
+        let mut response = crate::http::Response::default();
+        *response.status_mut() = http::StatusCode::CONFLICT;
+        let took = Duration::from_micros(1_500);
+        let outcome = Outcome {
+            response,
+            usage: meter.take(),
+            took,
+        };
+        let line = metrics("enroll", &outcome, Instant::from_millis(7));
+        let declared = line["_aws"]["CloudWatchMetrics"][0]["Metrics"]
+            .as_array()
+            .unwrap();
+        for metric in declared {
+            assert!(
+                line[metric["Name"].as_str().unwrap()].is_number(),
+                "{metric}"
+            );
+        }
+        assert_eq!(line["_aws"]["Timestamp"], 7);
+        assert_eq!(
+            (&line["Refusals"], &line["Failures"]),
+            (&json!(1), &json!(0))
+        );
+        assert_eq!(
+            (&line["Duration"], &line["ReadUnits"]),
+            (&json!(1.5), &json!(2.5))
+        );
+    }
+}
