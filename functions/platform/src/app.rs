@@ -33,10 +33,7 @@ impl Settings {
 
     /// The value of `name`, if it is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .get(name)
-            .map(String::as_str)
-            .filter(|value| !value.is_empty())
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
@@ -63,16 +60,9 @@ impl App {
     /// The App of a Lambda function: settings from the environment, clients
     /// with its role's credentials.
     pub async fn of_process() -> Result<Self, BadKeys> {
-        let config = aws_config::defaults(aws_config::BehaviorVersion::latest())
-            .load()
-            .await;
+        let config = aws_config::defaults(aws_config::BehaviorVersion::latest()).load().await;
         let dynamodb = dynamodb_client(aws_sdk_dynamodb::config::Builder::from(&config));
-        Self::new(
-            Settings::of_process(),
-            Clock::System,
-            fastrand::Rng::new(),
-            dynamodb,
-        )
+        Self::new(Settings::of_process(), Clock::System, fastrand::Rng::new(), dynamodb)
     }
 
     /// An App from its parts. Fails if `TOKEN_KEYS` is there and unusable.
@@ -82,10 +72,7 @@ impl App {
         random: fastrand::Rng,
         dynamodb: aws_sdk_dynamodb::Client,
     ) -> Result<Self, BadKeys> {
-        let token_keys = settings
-            .get("TOKEN_KEYS")
-            .map(TokenKeys::from_json)
-            .transpose()?;
+        let token_keys = settings.get("TOKEN_KEYS").map(TokenKeys::from_json).transpose()?;
         Ok(Self {
             clock,
             meter: Meter::default(),
@@ -111,9 +98,7 @@ impl App {
     /// one value of each type.
     pub fn memory<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let value = memory
-            .entry(TypeId::of::<T>())
-            .or_insert_with(|| Arc::new(T::default()));
+        let value = memory.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         Arc::clone(value).downcast().unwrap_or_default() // its key is its type
     }
 
@@ -126,14 +111,9 @@ impl App {
     /// A new UUIDv7 with the clock's time.
     pub fn new_id(&self) -> String {
         let mut bytes = [0; 10];
-        self.random
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .fill(&mut bytes);
+        self.random.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
         let at_ms = u64::try_from(self.clock.now().as_millis()).unwrap_or(0);
-        uuid::Builder::from_unix_timestamp_millis(at_ms, &bytes)
-            .into_uuid()
-            .to_string()
+        uuid::Builder::from_unix_timestamp_millis(at_ms, &bytes).into_uuid().to_string()
     }
 }
 
@@ -144,8 +124,6 @@ pub fn dynamodb_client(config: aws_sdk_dynamodb::config::Builder) -> aws_sdk_dyn
         .connect_timeout(ATTEMPT_TIMEOUT)
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .build();
-    let config = config
-        .retry_config(RetryConfig::disabled())
-        .timeout_config(timeouts);
+    let config = config.retry_config(RetryConfig::disabled()).timeout_config(timeouts);
     aws_sdk_dynamodb::Client::from_conf(config.build())
 }

@@ -44,11 +44,7 @@ impl Caller {
 
     /// Refuses everybody but staff.
     pub fn require_staff(&self) -> Result<(), Problem> {
-        if self.is_staff() {
-            Ok(())
-        } else {
-            Err(FORBIDDEN.into())
-        }
+        if self.is_staff() { Ok(()) } else { Err(FORBIDDEN.into()) }
     }
 }
 
@@ -95,10 +91,7 @@ impl TokenKeys {
         let claims = decode::<Claims>(token, key, &validation).ok()?.claims;
         let is_current = claims.exp > now.as_seconds();
         let member_id = claims.sub;
-        (is_current && is_member_id(&member_id)).then_some(Caller {
-            member_id,
-            role: claims.role,
-        })
+        (is_current && is_member_id(&member_id)).then_some(Caller { member_id, role: claims.role })
     }
 }
 
@@ -125,9 +118,7 @@ impl TokenSigner {
 
     /// The public half, as a key set for `TOKEN_KEYS`.
     pub fn public_keys(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&JwkSet {
-            keys: vec![self.jwk.clone()],
-        })
+        serde_json::to_string(&JwkSet { keys: vec![self.jwk.clone()] })
     }
 
     /// A token for `caller`, valid from `now` for `lifetime_s` seconds.
@@ -142,13 +133,7 @@ impl TokenSigner {
         header.kid.clone_from(&self.jwk.common.key_id);
         let iat = now.as_seconds();
         let (sub, role) = (caller.member_id.clone(), caller.role);
-        let claims = Claims {
-            sub,
-            role,
-            iat,
-            exp: iat + lifetime_s,
-            jti: token_id,
-        };
+        let claims = Claims { sub, role, iat, exp: iat + lifetime_s, jti: token_id };
         encode(&header, &claims, &self.key)
     }
 }
@@ -158,9 +143,7 @@ pub fn caller(app: &App, request: &Request) -> Result<Caller, Problem> {
     let header = http::header(request, "authorization");
     let token = header.and_then(|header| {
         let (scheme, token) = header.split_once(' ')?;
-        scheme
-            .eq_ignore_ascii_case("bearer")
-            .then_some(token.trim())
+        scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
     });
     let caller = token.and_then(|token| app.token_keys.verify(token, app.clock.now()));
     caller.ok_or_else(|| UNAUTHENTICATED.into())
@@ -183,15 +166,9 @@ mod tests {
     fn token(role: Role, lifetime_s: i64) -> (TokenKeys, String) {
         let signer = TokenSigner::from_pem(PEM).unwrap();
         let keys = TokenKeys::from_json(&signer.public_keys().unwrap()).unwrap();
-        let caller = Caller {
-            member_id: "m-1".into(),
-            role,
-        };
+        let caller = Caller { member_id: "m-1".into(), role };
         let now = Instant::from_millis(NOW);
-        (
-            keys,
-            signer.sign(&caller, now, lifetime_s, "id".into()).unwrap(),
-        )
+        (keys, signer.sign(&caller, now, lifetime_s, "id".into()).unwrap())
     }
 
     #[test]
@@ -199,10 +176,7 @@ mod tests {
         let (keys, token) = token(Role::Staff, 900);
         let at = |s: i64| Instant::from_millis(NOW + s * 1000);
         let caller = keys.verify(&token, at(899)).unwrap();
-        assert_eq!(
-            (caller.member_id.as_str(), caller.role),
-            ("m-1", Role::Staff)
-        );
+        assert_eq!((caller.member_id.as_str(), caller.role), ("m-1", Role::Staff));
         assert_eq!(keys.verify(&token, at(900)), None);
     }
 
@@ -217,11 +191,7 @@ mod tests {
         let forged = [
             format!("{}.{}.{}", parts[0], forge(claims), parts[2]),
             format!("{}.{}.", forge(r#"{"alg":"none"}"#), forge(claims)),
-            format!(
-                "{}.{}.",
-                forge(&format!(r#"{{"alg":"none","kid":"{kid}"}}"#)),
-                forge(claims)
-            ),
+            format!("{}.{}.", forge(&format!(r#"{{"alg":"none","kid":"{kid}"}}"#)), forge(claims)),
             format!("{}.{}.{}", parts[0], parts[1], forge("signature")),
             format!("{}.{}", parts[0], parts[1]),
             String::new(),
@@ -234,10 +204,7 @@ mod tests {
     #[test]
     fn a_token_of_another_key_or_algorithm_is_refused() {
         let (_, token) = token(Role::Member, 900);
-        assert_eq!(
-            TokenKeys::default().verify(&token, Instant::from_millis(NOW)),
-            None
-        );
+        assert_eq!(TokenKeys::default().verify(&token, Instant::from_millis(NOW)), None);
         let (keys, _) = self::token(Role::Member, 900);
         let kid = keys.0[0].0.clone();
         let mut header = Header::new(Algorithm::HS256);

@@ -18,10 +18,7 @@ pub struct Cache<K: Eq + Hash, V: Clone> {
 impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
     /// A cache of at most `capacity` entries, each valid for `lifetime_ms`.
     pub fn new(capacity: usize, lifetime_ms: i64) -> Self {
-        Self {
-            entries: quick_cache::sync::Cache::new(capacity),
-            lifetime_ms,
-        }
+        Self { entries: quick_cache::sync::Cache::new(capacity), lifetime_ms }
     }
 
     /// The value of `key`, if it was read less than the lifetime before `now`.

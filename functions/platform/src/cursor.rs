@@ -27,9 +27,7 @@ pub fn encode<T: Serialize>(list: &str, position: &T) -> Result<String, Problem>
 /// Where to go on in `list`. Refuses what [`encode`] did not make for it.
 pub fn decode<T: DeserializeOwned>(list: &str, cursor: &str) -> Result<T, Problem> {
     let refused = || Problem::invalid("cursor", "expected the nextCursor of this very list");
-    let token = BASE64_URL_SAFE_NO_PAD
-        .decode(cursor)
-        .map_err(|_| refused())?;
+    let token = BASE64_URL_SAFE_NO_PAD.decode(cursor).map_err(|_| refused())?;
     let (sum, position) = token.split_at_checked(CHECKSUM_BYTES).ok_or_else(refused)?;
     if sum != checksum(list, position) {
         return Err(refused());
@@ -53,10 +51,7 @@ mod tests {
     #[test]
     fn a_cursor_leads_back_to_where_the_page_ended() {
         let cursor = encode("roster 1", &("2030", 7)).unwrap();
-        assert_eq!(
-            decode::<(String, u32)>("roster 1", &cursor).unwrap(),
-            ("2030".into(), 7)
-        );
+        assert_eq!(decode::<(String, u32)>("roster 1", &cursor).unwrap(), ("2030".into(), 7));
     }
 
     #[test]

@@ -46,13 +46,10 @@ where
         let field = if path == "." { "body".to_owned() } else { path };
         Problem::invalid(field, error.into_inner())
     })?;
-    json.end()
-        .map_err(|error| Problem::invalid("body", error))?;
+    json.end().map_err(|error| Problem::invalid("body", error))?;
     value.validate().map_err(|report| {
         Problem::invalid_fields(
-            report
-                .iter()
-                .map(|(path, error)| (camel_case(&path.to_string()), error.to_string())),
+            report.iter().map(|(path, error)| (camel_case(&path.to_string()), error.to_string())),
         )
     })?;
     Ok(value)
@@ -81,9 +78,7 @@ where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     let parameters = request.path_parameters_ref();
-    let text = parameters
-        .and_then(|parameters| parameters.first(name))
-        .unwrap_or_default();
+    let text = parameters.and_then(|parameters| parameters.first(name)).unwrap_or_default();
     text.parse().map_err(|error| Problem::invalid(name, error))
 }
 
@@ -96,9 +91,7 @@ where
     let Some(text) = parameters.and_then(|parameters| parameters.first(name)) else {
         return Ok(None);
     };
-    text.parse()
-        .map(Some)
-        .map_err(|error| Problem::invalid(name, error))
+    text.parse().map(Some).map_err(|error| Problem::invalid(name, error))
 }
 
 /// A header's value, if it is there and is text.
@@ -126,9 +119,7 @@ impl<T: Serialize + DeserializeOwned> Page<T> {
             return Err(Problem::invalid("limit", "expected 1 to 100"));
         }
         let cursor = query::<String>(request, "cursor")?;
-        let after = cursor
-            .map(|cursor| cursor::decode(&list, &cursor))
-            .transpose()?;
+        let after = cursor.map(|cursor| cursor::decode(&list, &cursor)).transpose()?;
         Ok(Self { limit, after, list })
     }
 
@@ -159,11 +150,7 @@ impl Reply {
 
     /// 204.
     pub fn no_content() -> Self {
-        Self {
-            status: StatusCode::NO_CONTENT,
-            location: None,
-            body: None,
-        }
+        Self { status: StatusCode::NO_CONTENT, location: None, body: None }
     }
 
     /// An answer that was kept: its status, `Location` and body.
@@ -177,15 +164,8 @@ impl Reply {
         location: Option<String>,
         body: Option<&impl Serialize>,
     ) -> Result<Self, Problem> {
-        let body = body
-            .map(serde_json::to_value)
-            .transpose()
-            .map_err(Problem::internal)?;
-        Ok(Self {
-            status,
-            location,
-            body,
-        })
+        let body = body.map(serde_json::to_value).transpose().map_err(Problem::internal)?;
+        Ok(Self { status, location, body })
     }
 
     /// HTTP status.
@@ -211,11 +191,7 @@ pub type Response = http::Response<String>;
 pub(crate) fn respond(reply: &Reply) -> Response {
     let body = reply.body.as_ref().map(Value::to_string);
     let mut response = response(reply.status, "application/json", body);
-    if let Some(location) = reply
-        .location
-        .as_deref()
-        .and_then(|l| HeaderValue::from_str(l).ok())
-    {
+    if let Some(location) = reply.location.as_deref().and_then(|l| HeaderValue::from_str(l).ok()) {
         response.headers_mut().insert(header::LOCATION, location);
     }
     response
@@ -228,14 +204,10 @@ pub(crate) fn refuse(problem: &Problem, request_id: &str) -> Response {
     let body = problem.to_json(request_id).to_string();
     let mut response = response(status, "application/problem+json", Some(body));
     if let Some(seconds) = problem.retry_after_s() {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     if status == StatusCode::UNAUTHORIZED {
-        response
-            .headers_mut()
-            .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
 }
@@ -282,43 +254,18 @@ mod tests {
     fn a_body_is_read_as_json_whatever_else_it_holds() {
         let thing = read(r#"{"startPeriod": 3, "unknown": [[1]]}"#).unwrap();
         assert_eq!(thing.start_period, 3);
-        assert_eq!(
-            read(br#"{"startPeriod": 3}"#.to_vec())
-                .unwrap()
-                .start_period,
-            3
-        );
+        assert_eq!(read(br#"{"startPeriod": 3}"#.to_vec()).unwrap().start_period, 3);
     }
 
     #[test]
     fn whatever_is_no_valid_body_is_refused_with_its_field() {
         let nested = format!(r#"{{"a": {}{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
-        for bad in [
-            "",
-            "{",
-            "null",
-            "[]",
-            "{}",
-            "{} {}",
-            nested.as_str(),
-            r#"{"startPeriod":"#,
-        ] {
+        for bad in ["", "{", "null", "[]", "{}", "{} {}", nested.as_str(), r#"{"startPeriod":"#] {
             let problem = read(bad).unwrap_err();
             assert_eq!(problem.kind(), problem::INVALID_REQUEST, "{bad:.20}");
         }
-        assert_eq!(
-            read(vec![0xff, 0xfe]).unwrap_err().kind(),
-            problem::INVALID_REQUEST
-        );
-        for bad in [
-            r#""3""#,
-            "-1",
-            "1.5",
-            "0",
-            "31",
-            "9223372036854775808",
-            "null",
-        ] {
+        assert_eq!(read(vec![0xff, 0xfe]).unwrap_err().kind(), problem::INVALID_REQUEST);
+        for bad in [r#""3""#, "-1", "1.5", "0", "31", "9223372036854775808", "null"] {
             let problem = read(format!(r#"{{"startPeriod": {bad}}}"#)).unwrap_err();
             assert_eq!(field_of(&problem), "startPeriod", "{bad}");
         }
@@ -335,9 +282,6 @@ mod tests {
         let response = refuse(&Problem::from(problem::UNAUTHENTICATED), "r");
         assert_eq!(response.status(), 401);
         assert_eq!(response.headers()["www-authenticate"], "Bearer");
-        assert_eq!(
-            response.headers()["content-type"],
-            "application/problem+json"
-        );
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
     }
 }

@@ -52,10 +52,7 @@ impl Idempotency {
         }
         // The member's id and the route hold no `#`, so the key cannot reach into them.
         let pk = format!("IDEMPOTENCY#{}#{route}#{key}", caller.member_id);
-        Ok(Some(Self {
-            key: Key::new(pk, "IDEMPOTENCY"),
-            request_hash: hash(request)?,
-        }))
+        Ok(Some(Self { key: Key::new(pk, "IDEMPOTENCY"), request_hash: hash(request)? }))
     }
 
     /// Where the answer is kept.
@@ -111,17 +108,12 @@ mod tests {
 
     fn request(key: &str, body: &str) -> Request {
         let mut request = Request::new(body.into());
-        request
-            .headers_mut()
-            .insert("idempotency-key", key.parse().unwrap());
+        request.headers_mut().insert("idempotency-key", key.parse().unwrap());
         request
     }
 
     fn read(key: &str, body: &str) -> Result<Option<Idempotency>, Problem> {
-        let caller = Caller {
-            member_id: "m-1".into(),
-            role: Role::Member,
-        };
+        let caller = Caller { member_id: "m-1".into(), role: Role::Member };
         Idempotency::of(&request(key, body), &caller, "enroll")
     }
 
@@ -155,11 +147,6 @@ mod tests {
         };
         let item: Item = serde_dynamo::to_item(kept).unwrap();
         assert_eq!(idempotency.replay(item.clone(), now).unwrap(), Some(reply));
-        assert_eq!(
-            idempotency
-                .replay(item, now.plus_millis(1_000_000))
-                .unwrap(),
-            None
-        );
+        assert_eq!(idempotency.replay(item, now.plus_millis(1_000_000)).unwrap(), None);
     }
 }

@@ -49,18 +49,14 @@ pub struct Outcome {
 /// Runs `function` on AWS Lambda until the environment ends.
 pub fn run(function: Function) -> Result<(), lambda_runtime::Error> {
     telemetry::log_as_json();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::of_process().await?;
-        lambda_runtime::run(service_fn(
-            async |event: LambdaEvent<ApiGatewayV2httpRequest>| {
-                let outcome = invoke(&app, function, event.payload).await;
-                telemetry::write_metrics(function.name, &outcome, app.clock.now());
-                Ok::<_, lambda_runtime::Error>(to_api_gateway(outcome.response))
-            },
-        ))
+        lambda_runtime::run(service_fn(async |event: LambdaEvent<ApiGatewayV2httpRequest>| {
+            let outcome = invoke(&app, function, event.payload).await;
+            telemetry::write_metrics(function.name, &outcome, app.clock.now());
+            Ok::<_, lambda_runtime::Error>(to_api_gateway(outcome.response))
+        }))
         .await
     })
 }
@@ -69,29 +65,17 @@ pub fn run(function: Function) -> Result<(), lambda_runtime::Error> {
 /// 2.0). Whatever happens inside, a panic included, there is an answer.
 pub async fn invoke(app: &App, function: Function, event: ApiGatewayV2httpRequest) -> Outcome {
     let started = tokio::time::Instant::now();
-    let request_id = event
-        .request_context
-        .request_id
-        .clone()
-        .unwrap_or_else(|| app.new_id());
-    let trace = event
-        .headers
-        .get("x-amzn-trace-id")
-        .and_then(|id| id.to_str().ok());
+    let request_id = event.request_context.request_id.clone().unwrap_or_else(|| app.new_id());
+    let trace = event.headers.get("x-amzn-trace-id").and_then(|id| id.to_str().ok());
     let span = tracing::info_span!("request", function = function.name, request_id, trace);
     app.meter.take(); // what an invocation that was cut off left behind
     let work = async {
         let request = to_request(event)?;
         (function.handle)(app, request).await
     };
-    let answer = AssertUnwindSafe(work.instrument(span.clone()))
-        .catch_unwind()
-        .await;
+    let answer = AssertUnwindSafe(work.instrument(span.clone())).catch_unwind().await;
     let answer = answer.unwrap_or_else(|panic| {
-        Err(Problem::internal(format!(
-            "panicked: {}",
-            panic_message(panic.as_ref())
-        )))
+        Err(Problem::internal(format!("panicked: {}", panic_message(panic.as_ref()))))
     });
     let response = match answer {
         Ok(reply) => respond(&reply),
@@ -100,11 +84,7 @@ pub async fn invoke(app: &App, function: Function, event: ApiGatewayV2httpReques
             refuse(&problem, &request_id)
         }
     };
-    Outcome {
-        response,
-        usage: app.meter.take(),
-        took: started.elapsed(),
-    }
+    Outcome { response, usage: app.meter.take(), took: started.elapsed() }
 }
 
 fn log(problem: &Problem) {
@@ -118,8 +98,7 @@ fn log(problem: &Problem) {
 
 fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 /// The request in an event. The conversion in `lambda_http` panics on base64
@@ -135,10 +114,7 @@ fn to_request(mut event: ApiGatewayV2httpRequest) -> Result<Request, Problem> {
     }
     let query = event.raw_query_string.as_deref().unwrap_or_default();
     if format!("/?{query}").parse::<PathAndQuery>().is_err() {
-        return Err(Problem::invalid(
-            "query",
-            "expected a percent-encoded query",
-        ));
+        return Err(Problem::invalid("query", "expected a percent-encoded query"));
     }
     Ok(LambdaRequest::ApiGatewayV2(event).into())
 }
@@ -168,13 +144,7 @@ mod tests {
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new("us-east-1"));
         let random = fastrand::Rng::with_seed(1);
-        App::new(
-            Settings::default(),
-            Clock::System,
-            random,
-            dynamodb_client(config),
-        )
-        .unwrap()
+        App::new(Settings::default(), Clock::System, random, dynamodb_client(config)).unwrap()
     }
 
     fn event(body: &str) -> ApiGatewayV2httpRequest {
@@ -190,17 +160,11 @@ mod tests {
         .unwrap()
     }
 
-    const PANICS: Function = Function {
-        name: "panics",
-        handle: |_, _| Box::pin(panic_once()),
-    };
+    const PANICS: Function = Function { name: "panics", handle: |_, _| Box::pin(panic_once()) };
     static PANICKED: AtomicBool = AtomicBool::new(false);
 
     async fn panic_once() -> Result<Reply, Problem> {
-        assert!(
-            PANICKED.swap(true, Ordering::SeqCst),
-            "the first request fails"
-        );
+        assert!(PANICKED.swap(true, Ordering::SeqCst), "the first request fails");
         Ok(Reply::no_content())
     }
 
@@ -210,19 +174,14 @@ mod tests {
         let first = invoke(&app, PANICS, event("")).await.response;
         assert_eq!(first.status(), 500);
         let body: serde_json::Value = serde_json::from_str(first.body()).unwrap();
-        assert_eq!(
-            (&body["code"], &body["requestId"]),
-            (&"INTERNAL".into(), &"r-1".into())
-        );
+        assert_eq!((&body["code"], &body["requestId"]), (&"INTERNAL".into(), &"r-1".into()));
         assert_eq!(invoke(&app, PANICS, event("")).await.response.status(), 204);
     }
 
     #[tokio::test]
     async fn events_that_cannot_be_requests_are_refused() {
-        const OK: Function = Function {
-            name: "ok",
-            handle: |_, _| Box::pin(async { Ok(Reply::no_content()) }),
-        };
+        const OK: Function =
+            Function { name: "ok", handle: |_, _| Box::pin(async { Ok(Reply::no_content()) }) };
         let app = app();
         let mut bad_base64 = event("not base64!");
         bad_base64.is_base64_encoded = true;

@@ -37,11 +37,7 @@ impl Usage {
 
     /// Calls of one action on any table.
     pub fn calls_of(&self, action: &str) -> u64 {
-        self.calls
-            .iter()
-            .filter(|calls| calls.action == action)
-            .map(|calls| calls.count)
-            .sum()
+        self.calls.iter().filter(|calls| calls.action == action).map(|calls| calls.count).sum()
     }
 
     /// Adds another request's usage.
@@ -54,17 +50,10 @@ impl Usage {
     }
 
     fn count(&mut self, table: &str, action: &'static str, count: u64) {
-        let known = self
-            .calls
-            .iter_mut()
-            .find(|c| c.action == action && c.table == table);
+        let known = self.calls.iter_mut().find(|c| c.action == action && c.table == table);
         match known {
             Some(calls) => calls.count += count,
-            None => self.calls.push(Calls {
-                table: table.to_owned(),
-                action,
-                count,
-            }),
+            None => self.calls.push(Calls { table: table.to_owned(), action, count }),
         }
     }
 }

@@ -22,11 +22,7 @@ pub struct Kind {
 impl Kind {
     /// A kind of problem.
     pub const fn new(status: u16, code: &'static str, title: &'static str) -> Self {
-        Self {
-            status,
-            code,
-            title,
-        }
+        Self { status, code, title }
     }
 }
 
@@ -50,11 +46,8 @@ pub const BODY_TOO_LARGE: Kind = Kind::new(413, "BODY_TOO_LARGE", "The body is t
 /// A failure of ours; the log has the cause.
 pub const INTERNAL: Kind = Kind::new(500, "INTERNAL", "Something went wrong on our side.");
 /// Throttled or contended past the budget, or the outcome is unknown.
-pub const BUSY: Kind = Kind::new(
-    503,
-    "BUSY",
-    "Too busy to answer for certain. Send the same request again.",
-);
+pub const BUSY: Kind =
+    Kind::new(503, "BUSY", "Too busy to answer for certain. Send the same request again.");
 
 /// Every kind of problem that is not a rule of one system.
 pub const KINDS: &[Kind] = &[
@@ -80,13 +73,7 @@ pub struct Problem {
 
 impl From<Kind> for Problem {
     fn from(kind: Kind) -> Self {
-        Self {
-            kind,
-            detail: None,
-            fields: Map::new(),
-            retry_after_s: None,
-            cause: None,
-        }
+        Self { kind, detail: None, fields: Map::new(), retry_after_s: None, cause: None }
     }
 }
 
@@ -98,21 +85,15 @@ impl Problem {
 
     /// Several fields of the request are wrong.
     pub fn invalid_fields(errors: impl IntoIterator<Item = (String, String)>) -> Self {
-        let errors: Vec<(String, String)> = errors
-            .into_iter()
-            .map(|(field, message)| (field, shorten(message)))
-            .collect();
-        let detail = errors
-            .iter()
-            .map(|(field, message)| format!("{field}: {message}"));
+        let errors: Vec<(String, String)> =
+            errors.into_iter().map(|(field, message)| (field, shorten(message))).collect();
+        let detail = errors.iter().map(|(field, message)| format!("{field}: {message}"));
         let detail = detail.collect::<Vec<_>>().join("; ");
         let errors: Vec<Value> = errors
             .iter()
             .map(|(field, message)| json!({ "field": field, "message": message }))
             .collect();
-        Self::from(INVALID_REQUEST)
-            .detail(detail)
-            .with("errors", errors)
+        Self::from(INVALID_REQUEST).detail(detail).with("errors", errors)
     }
 
     /// A failure of ours. `cause` goes to the log and to nobody else.
@@ -123,10 +104,7 @@ impl Problem {
     /// Throttled, contended or unknown past the budget; the same request may
     /// be sent again.
     pub fn busy(cause: impl Display) -> Self {
-        Self {
-            retry_after_s: Some(1),
-            ..Self::from(BUSY).caused_by(cause)
-        }
+        Self { retry_after_s: Some(1), ..Self::from(BUSY).caused_by(cause) }
     }
 
     /// Says more to the caller than the title does.
@@ -207,10 +185,7 @@ mod tests {
 
     #[test]
     fn helping_fields_cannot_replace_the_standard_ones() {
-        let body = Problem::from(FORBIDDEN)
-            .with("status", 200)
-            .with("opensAt", "x")
-            .to_json("r");
+        let body = Problem::from(FORBIDDEN).with("status", 200).with("opensAt", "x").to_json("r");
         assert_eq!(body["status"], 403);
         assert_eq!(body["opensAt"], "x");
     }

@@ -29,10 +29,7 @@ pub fn shard(id: u64, shards: u32) -> u32 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^= mixed >> 31;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a remainder of a u32 is one"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "a remainder of a u32 is one")]
     let shard = (mixed % u64::from(shards)) as u32;
     shard
 }
@@ -65,9 +62,6 @@ mod tests {
         for id in (0..8_000).step_by(8) {
             seen[shard(id, 8) as usize] += 1;
         }
-        assert!(
-            seen.iter().all(|count| (90..=160).contains(count)),
-            "{seen:?}"
-        );
+        assert!(seen.iter().all(|count| (90..=160).contains(count)), "{seen:?}");
     }
 }

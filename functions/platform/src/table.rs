@@ -54,12 +54,7 @@ pub fn strings<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Attribute
 
 /// A set of numbers. It must not be empty.
 pub fn numbers<T: std::fmt::Display>(numbers: impl IntoIterator<Item = T>) -> AttributeValue {
-    AttributeValue::Ns(
-        numbers
-            .into_iter()
-            .map(|number| number.to_string())
-            .collect(),
-    )
+    AttributeValue::Ns(numbers.into_iter().map(|number| number.to_string()).collect())
 }
 
 /// A table, by the environment variable that holds its name.
@@ -83,19 +78,13 @@ pub struct Key {
 impl Key {
     /// A key.
     pub fn new(pk: impl Into<String>, sk: impl Into<String>) -> Self {
-        Self {
-            pk: pk.into(),
-            sk: sk.into(),
-        }
+        Self { pk: pk.into(), sk: sk.into() }
     }
 
     /// The key of `item`.
     pub fn of(item: &Item) -> Option<Self> {
         let text = |name| item.get(name)?.as_s().ok().cloned();
-        Some(Self {
-            pk: text("pk")?,
-            sk: text("sk")?,
-        })
+        Some(Self { pk: text("pk")?, sk: text("sk")? })
     }
 
     /// The key as attributes, to begin an item with.
@@ -145,13 +134,7 @@ impl Write {
 
     fn new(verb: Verb, key_or_item: Item) -> Self {
         let (names, values) = (HashMap::new(), Item::new());
-        Self {
-            verb,
-            key_or_item,
-            condition: None,
-            names,
-            values,
-        }
+        Self { verb, key_or_item, condition: None, names, values }
     }
 
     /// Adds a condition; all must hold.
@@ -175,8 +158,7 @@ impl Write {
     /// Gives a placeholder such as `#name` the attribute that it stands for.
     #[must_use]
     pub fn name(mut self, placeholder: &str, attribute: &str) -> Self {
-        self.names
-            .insert(placeholder.to_owned(), attribute.to_owned());
+        self.names.insert(placeholder.to_owned(), attribute.to_owned());
         self
     }
 
@@ -224,9 +206,7 @@ impl Write {
                 .build()
                 .map(|check| item.condition_check(check)),
         };
-        Ok(built
-            .map_err(|error| WriteError::Failed(error.to_string()))?
-            .build())
+        Ok(built.map_err(|error| WriteError::Failed(error.to_string()))?.build())
     }
 }
 
@@ -313,10 +293,7 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self {
-            deadline: Instant::now() + BUDGET,
-            pauses: 0,
-        }
+        Self { deadline: Instant::now() + BUDGET, pauses: 0 }
     }
 }
 
@@ -381,11 +358,7 @@ enum Trouble {
 impl<'a> Table<'a> {
     pub(crate) fn new(app: &'a App, name: TableName) -> Self {
         let TableName { setting, default } = name;
-        Self {
-            app,
-            name: app.setting(setting).unwrap_or(default),
-            setting,
-        }
+        Self { app, name: app.setting(setting).unwrap_or(default), setting }
     }
 
     /// Writes all or nothing, and comes back only with a definite outcome or
@@ -396,22 +369,15 @@ impl<'a> Table<'a> {
         writes: Vec<Write>,
         patience: &mut Patience,
     ) -> Result<(), WriteError> {
-        let items = writes
-            .into_iter()
-            .map(|write| write.into_transact_item(self.name));
+        let items = writes.into_iter().map(|write| write.into_transact_item(self.name));
         let items = items.collect::<Result<Vec<_>, _>>()?;
         let token = self.app.new_id();
         let mut unknown = None;
         loop {
             self.app.meter.called(self.name, "TransactWriteItems");
             let sent = self.app.dynamodb.transact_write_items();
-            let sent = sent
-                .set_transact_items(Some(items.clone()))
-                .client_request_token(&token);
-            let outcome = sent
-                .return_consumed_capacity(ReturnConsumedCapacity::Total)
-                .send()
-                .await;
+            let sent = sent.set_transact_items(Some(items.clone())).client_request_token(&token);
+            let outcome = sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await;
             let error = match outcome {
                 Ok(done) => {
                     self.app.meter.wrote(units(done.consumed_capacity()));
@@ -465,11 +431,7 @@ impl<'a> Table<'a> {
             let sent = self.app.dynamodb.get_item().table_name(self.name);
             let sent = sent.set_key(Some(key.clone().into_item()));
             let sent = sent.consistent_read(read == Read::Consistent);
-            match sent
-                .return_consumed_capacity(ReturnConsumedCapacity::Total)
-                .send()
-                .await
-            {
+            match sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await {
                 Ok(got) => {
                     self.app.meter.read(units(got.consumed_capacity.as_slice()));
                     return Ok(got.item);
@@ -481,9 +443,7 @@ impl<'a> Table<'a> {
 
     /// Those of the items that exist, in any order.
     pub async fn batch_get(&self, keys: Vec<Key>, read: Read) -> Result<Vec<Item>, ReadError> {
-        let batches = keys
-            .chunks(BATCH_KEYS)
-            .map(|batch| self.get_batch(batch, read));
+        let batches = keys.chunks(BATCH_KEYS).map(|batch| self.get_batch(batch, read));
         Ok(try_join_all(batches).await?.into_iter().flatten().collect())
     }
 
@@ -498,16 +458,8 @@ impl<'a> Table<'a> {
                 .consistent_read(read == Read::Consistent)
                 .build()
                 .map_err(|error| ReadError::Failed(error.to_string()))?;
-            let sent = self
-                .app
-                .dynamodb
-                .batch_get_item()
-                .request_items(self.name, wanted);
-            match sent
-                .return_consumed_capacity(ReturnConsumedCapacity::Total)
-                .send()
-                .await
-            {
+            let sent = self.app.dynamodb.batch_get_item().request_items(self.name, wanted);
+            match sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await {
                 Ok(got) => {
                     self.app.meter.read(units(got.consumed_capacity()));
                     let mut responses = got.responses.unwrap_or_default();
@@ -534,10 +486,7 @@ impl<'a> Table<'a> {
         loop {
             self.app.meter.called(self.name, "Query");
             let left = i32::try_from(query.limit - items.len()).unwrap_or(i32::MAX);
-            let values = query
-                .values
-                .iter()
-                .map(|(name, v)| ((*name).to_owned(), v.clone()));
+            let values = query.values.iter().map(|(name, v)| ((*name).to_owned(), v.clone()));
             let sent = self
                 .app
                 .dynamodb
@@ -550,15 +499,9 @@ impl<'a> Table<'a> {
                 .scan_index_forward(!query.descending)
                 .consistent_read(query.consistent)
                 .set_exclusive_start_key(start.clone());
-            match sent
-                .return_consumed_capacity(ReturnConsumedCapacity::Total)
-                .send()
-                .await
-            {
+            match sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await {
                 Ok(mut page) => {
-                    self.app
-                        .meter
-                        .read(units(page.consumed_capacity.as_slice()));
+                    self.app.meter.read(units(page.consumed_capacity.as_slice()));
                     items.append(&mut page.items.take().unwrap_or_default());
                     start = page.last_evaluated_key;
                     if start.is_none() || items.len() >= query.limit {
@@ -582,11 +525,7 @@ impl<'a> Table<'a> {
             Trouble::Final(cause) => Err(ReadError::Failed(cause)),
             Trouble::Throttled(cause) | Trouble::Unknown(cause) => {
                 tracing::debug!(table = self.name, cause, "reading again");
-                if patience.pause(self.app).await {
-                    Ok(())
-                } else {
-                    Err(ReadError::Busy(cause))
-                }
+                if patience.pause(self.app).await { Ok(()) } else { Err(ReadError::Busy(cause)) }
             }
         }
     }
@@ -635,10 +574,7 @@ fn cancelled(error: &SdkError<TransactWriteItemsError>) -> Option<&[Cancellation
 /// the cause to wait and send it again. A failed condition outweighs the rest.
 fn verdict(reasons: &[CancellationReason]) -> Result<String, WriteError> {
     let at = |code: &'static str| {
-        let found = reasons
-            .iter()
-            .enumerate()
-            .filter(move |(_, r)| r.code() == Some(code));
+        let found = reasons.iter().enumerate().filter(move |(_, r)| r.code() == Some(code));
         found.map(|(place, reason)| (place, reason.item().cloned()))
     };
     let refused: Vec<_> = at("ConditionalCheckFailed").collect();
@@ -651,24 +587,13 @@ fn verdict(reasons: &[CancellationReason]) -> Result<String, WriteError> {
     }
     let codes: Vec<_> = reasons.iter().map(|r| r.code().unwrap_or("None")).collect();
     let cause = format!("transaction cancelled: {codes:?}");
-    let may_pass = |code: &str| {
-        matches!(
-            code,
-            "None" | "ThrottlingError" | "ProvisionedThroughputExceeded"
-        )
-    };
-    if codes.iter().all(|code| may_pass(code)) {
-        Ok(cause)
-    } else {
-        Err(WriteError::Failed(cause))
-    }
+    let may_pass =
+        |code: &str| matches!(code, "None" | "ThrottlingError" | "ProvisionedThroughputExceeded");
+    if codes.iter().all(|code| may_pass(code)) { Ok(cause) } else { Err(WriteError::Failed(cause)) }
 }
 
 fn units(consumed: &[ConsumedCapacity]) -> f64 {
-    consumed
-        .iter()
-        .filter_map(ConsumedCapacity::capacity_units)
-        .sum()
+    consumed.iter().filter_map(ConsumedCapacity::capacity_units).sum()
 }
 
 #[cfg(test)]
@@ -676,22 +601,13 @@ mod tests {
     use super::*;
 
     fn reasons(codes: &[&str]) -> Vec<CancellationReason> {
-        codes
-            .iter()
-            .map(|code| CancellationReason::builder().code(*code).build())
-            .collect()
+        codes.iter().map(|code| CancellationReason::builder().code(*code).build()).collect()
     }
 
     #[test]
     fn a_failed_condition_is_a_no_even_beside_a_conflict() {
-        let verdict = verdict(&reasons(&[
-            "TransactionConflict",
-            "ConditionalCheckFailed",
-            "None",
-        ]));
-        let Err(WriteError::Refused(mut refusals)) = verdict else {
-            panic!("{verdict:?}")
-        };
+        let verdict = verdict(&reasons(&["TransactionConflict", "ConditionalCheckFailed", "None"]));
+        let Err(WriteError::Refused(mut refusals)) = verdict else { panic!("{verdict:?}") };
         assert!(refusals.includes(1) && !refusals.includes(0));
         assert_eq!(refusals.take(1), Some(None));
         assert_eq!(refusals.take(1), None);
@@ -713,9 +629,7 @@ mod tests {
 
     #[test]
     fn conditions_of_one_write_must_all_hold() {
-        let write = Write::check(Key::new("a", "b"))
-            .when("x = :x")
-            .when("y = :y");
+        let write = Write::check(Key::new("a", "b")).when("x = :x").when("y = :y");
         assert_eq!(write.condition.as_deref(), Some("x = :x AND y = :y"));
     }
 }

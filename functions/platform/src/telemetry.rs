@@ -18,11 +18,7 @@ use crate::lambda::Outcome;
 /// level, `info` by default.
 pub fn log_as_json() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(filter)
-        .with_target(false)
-        .init();
+    tracing_subscriber::fmt().json().with_env_filter(filter).with_target(false).init();
 }
 
 /// Writes the metrics of one invocation to standard output.
@@ -77,29 +73,14 @@ mod tests {
         let mut response = crate::http::Response::default();
         *response.status_mut() = http::StatusCode::CONFLICT;
         let took = Duration::from_micros(1_500);
-        let outcome = Outcome {
-            response,
-            usage: meter.take(),
-            took,
-        };
+        let outcome = Outcome { response, usage: meter.take(), took };
         let line = metrics("enroll", &outcome, Instant::from_millis(7));
-        let declared = line["_aws"]["CloudWatchMetrics"][0]["Metrics"]
-            .as_array()
-            .unwrap();
+        let declared = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
         for metric in declared {
-            assert!(
-                line[metric["Name"].as_str().unwrap()].is_number(),
-                "{metric}"
-            );
+            assert!(line[metric["Name"].as_str().unwrap()].is_number(), "{metric}");
         }
         assert_eq!(line["_aws"]["Timestamp"], 7);
-        assert_eq!(
-            (&line["Refusals"], &line["Failures"]),
-            (&json!(1), &json!(0))
-        );
-        assert_eq!(
-            (&line["Duration"], &line["ReadUnits"]),
-            (&json!(1.5), &json!(2.5))
-        );
+        assert_eq!((&line["Refusals"], &line["Failures"]), (&json!(1), &json!(0)));
+        assert_eq!((&line["Duration"], &line["ReadUnits"]), (&json!(1.5), &json!(2.5)));
     }
 }

@@ -40,26 +40,18 @@ pub fn slug(text: &Text, _: &()) -> garde::Result {
     if (1..=64).contains(&length) && text.as_str().chars().all(allowed) {
         return Ok(());
     }
-    Err(garde::Error::new(
-        "expected 1 to 64 letters, digits, - or _",
-    ))
+    Err(garde::Error::new("expected 1 to 64 letters, digits, - or _"))
 }
 
 fn within(text: &Text, least: usize, most: usize) -> garde::Result {
-    if text
-        .as_str()
-        .chars()
-        .any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
-    {
+    if text.as_str().chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
         return Err(garde::Error::new("control characters are not allowed"));
     }
     let length = text.as_str().chars().count();
     if (least..=most).contains(&length) {
         return Ok(());
     }
-    Err(garde::Error::new(format!(
-        "expected {least} to {most} characters, not {length}"
-    )))
+    Err(garde::Error::new(format!("expected {least} to {most} characters, not {length}")))
 }
 
 #[cfg(test)]
