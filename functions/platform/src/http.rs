@@ -47,12 +47,17 @@ where
         Problem::invalid(field, error.into_inner())
     })?;
     json.end().map_err(|error| Problem::invalid("body", error))?;
+    validate(&value)?;
+    Ok(value)
+}
+
+/// Refuses what breaks a rule of its type, naming every field that does.
+pub fn validate<T: Validate<Context = ()>>(value: &T) -> Result<(), Problem> {
     value.validate().map_err(|report| {
         Problem::invalid_fields(
             report.iter().map(|(path, error)| (camel_case(&path.to_string()), error.to_string())),
         )
-    })?;
-    Ok(value)
+    })
 }
 
 /// Fields are named in Rust style in reports and in camel case in JSON.

@@ -14,7 +14,7 @@ use crate::auth::Caller;
 use crate::clock::Instant;
 use crate::http::{self, Reply, Request};
 use crate::problem::{IDEMPOTENCY_KEY_REUSED, Problem};
-use crate::table::{Item, Key, Write, n};
+use crate::table::{self, Item, Key, Write, n};
 
 /// How long an answer is kept, in milliseconds.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -69,8 +69,7 @@ impl Idempotency {
             answer: reply.body().unwrap_or(&Value::Null).to_string(),
             expires_at_s: now.plus_millis(KEPT_MS).as_seconds(),
         };
-        let mut item: Item = serde_dynamo::to_item(kept).map_err(Problem::internal)?;
-        item.extend(self.key().into_item());
+        let item = table::item(self.key(), &kept)?;
         let write = Write::put(item).when("(attribute_not_exists(pk) OR expires_at_s <= :now)");
         Ok(write.bind(":now", n(now.as_seconds())))
     }
@@ -78,7 +77,7 @@ impl Idempotency {
     /// The kept answer again, if it was to this very request and is not too
     /// old; `None` if it is too old.
     pub fn replay(&self, item: Item, now: Instant) -> Result<Option<Reply>, Problem> {
-        let kept: Kept = serde_dynamo::from_item(item).map_err(Problem::internal)?;
+        let kept: Kept = table::read(item)?;
         if kept.expires_at_s <= now.as_seconds() {
             return Ok(None);
         }

@@ -14,6 +14,7 @@ use aws_lambda_events::encodings::Body;
 use futures_util::FutureExt;
 use http::uri::PathAndQuery;
 use lambda_http::request::LambdaRequest;
+pub use lambda_runtime::Error;
 use lambda_runtime::{LambdaEvent, service_fn};
 use tracing::Instrument;
 
@@ -47,7 +48,7 @@ pub struct Outcome {
 }
 
 /// Runs `function` on AWS Lambda until the environment ends.
-pub fn run(function: Function) -> Result<(), lambda_runtime::Error> {
+pub fn run(function: Function) -> Result<(), Error> {
     telemetry::log_as_json();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -55,7 +56,7 @@ pub fn run(function: Function) -> Result<(), lambda_runtime::Error> {
         lambda_runtime::run(service_fn(async |event: LambdaEvent<ApiGatewayV2httpRequest>| {
             let outcome = invoke(&app, function, event.payload).await;
             telemetry::write_metrics(function.name, &outcome, app.clock.now());
-            Ok::<_, lambda_runtime::Error>(to_api_gateway(outcome.response))
+            Ok::<_, Error>(to_api_gateway(outcome.response))
         }))
         .await
     })

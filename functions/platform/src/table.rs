@@ -57,6 +57,25 @@ pub fn numbers<T: std::fmt::Display>(numbers: impl IntoIterator<Item = T>) -> At
     AttributeValue::Ns(numbers.into_iter().map(|number| number.to_string()).collect())
 }
 
+/// An item's attributes as a value. Keys and other attributes are passed over.
+pub fn read<T: serde::de::DeserializeOwned>(item: Item) -> Result<T, Problem> {
+    serde_dynamo::from_item(item).map_err(|error| Problem::internal(format!("item: {error}")))
+}
+
+/// An item with `key` and the attributes of `value`.
+pub fn item<T: serde::Serialize>(key: Key, value: &T) -> Result<Item, Problem> {
+    let mut item: Item = serde_dynamo::to_item(value).map_err(Problem::internal)?;
+    item.extend(key.into_item());
+    Ok(item)
+}
+
+/// The results of several reads, made at the same time.
+pub async fn all<T>(
+    reads: impl IntoIterator<Item = impl Future<Output = Result<T, ReadError>>>,
+) -> Result<Vec<T>, ReadError> {
+    try_join_all(reads).await
+}
+
 /// A table, by the environment variable that holds its name.
 #[derive(Clone, Copy, Debug)]
 pub struct TableName {
@@ -444,7 +463,7 @@ impl<'a> Table<'a> {
     /// Those of the items that exist, in any order.
     pub async fn batch_get(&self, keys: Vec<Key>, read: Read) -> Result<Vec<Item>, ReadError> {
         let batches = keys.chunks(BATCH_KEYS).map(|batch| self.get_batch(batch, read));
-        Ok(try_join_all(batches).await?.into_iter().flatten().collect())
+        Ok(all(batches).await?.into_iter().flatten().collect())
     }
 
     async fn get_batch(&self, keys: &[Key], read: Read) -> Result<Vec<Item>, ReadError> {

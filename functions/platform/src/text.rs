@@ -21,10 +21,16 @@ impl Text {
     }
 }
 
+impl From<&str> for Text {
+    fn from(raw: &str) -> Self {
+        Self(raw.nfc().collect())
+    }
+}
+
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        Ok(Self(raw.nfc().collect()))
+        Ok(Self::from(raw.as_ref()))
     }
 }
 
@@ -59,7 +65,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Text {
-        serde_json::from_value(serde_json::json!(text)).unwrap()
+        Text::from(text)
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The Lambda function `health`.
 
-fn main() -> Result<(), lambda_runtime::Error> {
+fn main() -> Result<(), platform::lambda::Error> {
     platform::lambda::run(platform::health::FUNCTION)
 }

@@ -1,0 +1,76 @@
+//! `DELETE /enrollments/{studentId}/{courseId}`: give a seat back.
+//!
+//! The enrollment says which stripe gave the seat and what the plan paid, so
+//! it is read first; its id guards the transaction, so that nothing is given
+//! back twice.
+
+use platform::auth::{self, Caller};
+use platform::table::{Read, Refusals, Write, WriteError, n, numbers, read, s, strings};
+use platform::{App, Function, Problem, Reply, Request, http};
+
+use crate::course::broken;
+use crate::enroll::Enrollment;
+use crate::ids::{CourseId, StudentId};
+use crate::plan::Plan;
+use crate::refusal::Refusal;
+use crate::seats::Stripe;
+use crate::{TABLE, keys};
+
+/// The function.
+pub const FUNCTION: Function = Function { name: "drop", handle: |a, r| Box::pin(handle(a, r)) };
+
+/// Writes of the transaction, in order.
+const PLAN: usize = 0;
+const ENROLLMENT: usize = 2;
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let caller = auth::caller(app, &request)?;
+    let student: StudentId = http::path(&request, "studentId")?;
+    let course: CourseId = http::path(&request, "courseId")?;
+    let table = app.table(TABLE);
+    let item = table.get(keys::enrollment(student, course), Read::Consistent).await?;
+    let enrollment: Enrollment = read(item.ok_or(Refusal::EnrollmentNotFound)?)?;
+    match table.commit(writes(&caller, &enrollment)).await {
+        Ok(()) => Ok(Reply::no_content()),
+        Err(WriteError::Refused(refusals)) => Err(explain(&caller, refusals)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn writes(caller: &Caller, enrollment: &Enrollment) -> Vec<Write> {
+    let Enrollment { student_id, course_id, stripe, .. } = *enrollment;
+    vec![
+        pay_back(caller, enrollment),
+        Stripe::give_back(course_id, stripe),
+        Write::delete(keys::enrollment(student_id, course_id))
+            .when("enrollment_id = :id")
+            .bind(":id", s(&enrollment.enrollment_id)),
+    ]
+}
+
+/// The write by which the student's plan gets back what it paid.
+fn pay_back(caller: &Caller, enrollment: &Enrollment) -> Write {
+    let Enrollment { student_id, course_id, credit, term, periods, .. } = enrollment;
+    let pay_back = "SET credits_left = credits_left + :credit \
+                    DELETE periods :periods, courses :courses";
+    let write = Write::update(keys::plan(*student_id, term), pay_back)
+        .when("contains(courses, :course)")
+        .bind(":credit", n(credit))
+        .bind(":course", n(course_id))
+        .bind(":courses", numbers([course_id]))
+        .bind(":periods", strings(periods));
+    if caller.is_staff() {
+        return write;
+    }
+    write.when("member_id = :member").bind(":member", s(&caller.member_id))
+}
+
+fn explain(caller: &Caller, mut refusals: Refusals) -> Problem {
+    if refusals.includes(ENROLLMENT) {
+        return Refusal::EnrollmentNotFound.into(); // somebody dropped it in between
+    }
+    match refusals.take(PLAN).flatten().map(Plan::from_item) {
+        Some(Ok(plan)) if plan.require_owner(caller).is_err() => Refusal::Forbidden.into(),
+        _ => broken("the plan or the stripe of an enrollment"),
+    }
+}

@@ -1,0 +1,54 @@
+//! `GET /courses/{courseId}`: a course and its seats.
+//!
+//! The seats are the sum of the stripes, remembered for a second. Staff, who
+//! alone change courses, see their own changes at once, and so does anybody
+//! who asks with `?fresh=true`.
+
+use platform::table::Read;
+use platform::{App, Function, Problem, Reply, Request, auth, http};
+use serde::Serialize;
+
+use crate::course::CourseView;
+use crate::ids::CourseId;
+use crate::refusal::Refusal;
+use crate::{courses, seats};
+
+/// The function.
+pub const FUNCTION: Function =
+    Function { name: "get-course", handle: |a, r| Box::pin(handle(a, r)) };
+
+#[derive(Serialize)]
+struct View {
+    #[serde(flatten)]
+    course: CourseView,
+    seats: Seats,
+}
+
+#[derive(Serialize)]
+struct Seats {
+    capacity: u64,
+    enrolled: u64,
+    left: u64,
+}
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let id: CourseId = http::path(&request, "courseId")?;
+    let asks_fresh = http::query::<bool>(&request, "fresh")?.unwrap_or(false);
+    let is_staff = auth::caller(app, &request).is_ok_and(|caller| caller.is_staff());
+    let is_fresh = asks_fresh || is_staff;
+    let course =
+        if is_fresh { courses::get_fresh(app, id).await? } else { courses::get(app, id).await? };
+    let course = course.ok_or(Refusal::CourseNotFound)?;
+    let stripes = match seats::remembered(app, id).filter(|_| !is_fresh) {
+        Some(stripes) => stripes,
+        None => {
+            let read = if is_fresh { Read::Consistent } else { Read::Eventual };
+            seats::look(app, &course, read).await?
+        }
+    };
+    let (capacity, left) = stripes
+        .iter()
+        .fold((0, 0), |(seats, left), stripe| (seats + stripe.seats, left + stripe.seats_left));
+    let seats = Seats { capacity, enrolled: capacity - left, left };
+    Reply::ok(&View { course: course.view(), seats })
+}

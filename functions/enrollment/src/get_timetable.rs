@@ -1,0 +1,102 @@
+//! `GET /students/{studentId}/enrollments`: a student's courses in a term.
+//!
+//! The plan lists them, so a page costs the same however many terms there were.
+
+use std::collections::HashMap;
+
+use platform::auth;
+use platform::clock::Instant;
+use platform::http::Page;
+use platform::table::{Read, read};
+use platform::text::{Text, slug};
+use platform::{App, Function, Problem, Reply, Request, http};
+use serde::Serialize;
+
+use crate::enroll::Enrollment;
+use crate::ids::{CourseId, StudentId};
+use crate::meeting::Meeting;
+use crate::plan::Plan;
+use crate::put_student::DEFAULT_TERM;
+use crate::refusal::Refusal;
+use crate::{TABLE, courses, keys};
+
+/// The function.
+pub const FUNCTION: Function =
+    Function { name: "get-timetable", handle: |a, r| Box::pin(handle(a, r)) };
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    items: Vec<Entry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    credits: Credits,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    course_id: CourseId,
+    name: String,
+    credit: u32,
+    meetings: Vec<Meeting>,
+    enrolled_at: Instant,
+}
+
+#[derive(Serialize)]
+struct Credits {
+    taken: i64,
+    max: i64,
+}
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let caller = auth::caller(app, &request)?;
+    let student: StudentId = http::path(&request, "studentId")?;
+    let term = term(&request)?;
+    let page = Page::<CourseId>::of(&request, format!("timetable {student} {term}"))?;
+    let item = app.table(TABLE).get(keys::plan(student, &term), Read::Consistent).await?;
+    let plan = Plan::from_item(item.ok_or(Refusal::StudentNotFound)?)?;
+    plan.require_owner(&caller)?;
+    let mut ids: Vec<CourseId> =
+        plan.courses.iter().copied().filter(|id| page.after.is_none_or(|a| *id > a)).collect();
+    let has_more = ids.len() > page.limit;
+    ids.truncate(page.limit);
+    let next_cursor = ids.last().filter(|_| has_more).map(|id| page.cursor(id)).transpose()?;
+    let items = entries(app, student, &ids).await?;
+    let credits = Credits { taken: plan.max_credits - plan.credits_left, max: plan.max_credits };
+    Reply::ok(&View { items, next_cursor, credits })
+}
+
+fn term(request: &Request) -> Result<String, Problem> {
+    let Some(term) = http::query::<String>(request, "term")? else {
+        return Ok(DEFAULT_TERM.to_owned());
+    };
+    let term = Text::from(term.as_str());
+    slug(&term, &()).map_err(|error| Problem::invalid("term", error))?;
+    Ok(term.into_string())
+}
+
+async fn entries(app: &App, student: StudentId, ids: &[CourseId]) -> Result<Vec<Entry>, Problem> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys = ids.iter().map(|id| keys::enrollment(student, *id)).collect();
+    let items = app.table(TABLE).batch_get(keys, Read::Consistent).await?;
+    let enrollments = items
+        .into_iter()
+        .map(|item| read::<Enrollment>(item).map(|enrollment| (enrollment.course_id, enrollment)));
+    let enrollments = enrollments.collect::<Result<HashMap<_, _>, _>>()?;
+    let courses = courses::get_many(app, ids).await?;
+    let entry = |id: &CourseId| {
+        // One that was dropped since the plan was read is left out.
+        let (enrollment, course) = (enrollments.get(id)?, courses.get(id)?);
+        Some(Entry {
+            course_id: *id,
+            name: course.name.clone(),
+            credit: enrollment.credit,
+            meetings: course.meetings.clone(),
+            enrolled_at: Instant::from_millis(enrollment.enrolled_at_ms),
+        })
+    };
+    Ok(ids.iter().filter_map(entry).collect())
+}

@@ -1,0 +1,112 @@
+//! `PUT /students/{studentId}`: create a student's plan for a term, or change
+//! it and keep what is taken.
+
+use std::collections::BTreeSet;
+
+use garde::Validate;
+use platform::auth::{self, is_member_id};
+use platform::table::{Write, WriteError, n, s};
+use platform::text::{self, Text};
+use platform::{App, Function, Problem, Reply, Request, http};
+use serde::{Deserialize, Serialize};
+
+use crate::course::broken;
+use crate::ids::StudentId;
+use crate::plan::Plan;
+use crate::{TABLE, keys};
+
+/// The function.
+pub const FUNCTION: Function =
+    Function { name: "put-student", handle: |a, r| Box::pin(handle(a, r)) };
+
+/// The term of students and courses that name none.
+pub const DEFAULT_TERM: &str = "default";
+
+#[derive(Deserialize, Validate)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    #[garde(custom(text::title))]
+    name: Text,
+    #[garde(custom(identifier))]
+    member_id: String,
+    #[garde(range(min = 0, max = 100))]
+    max_credits: i64,
+    #[serde(default)]
+    #[garde(inner(custom(text::slug)))]
+    term: Option<Text>,
+}
+
+fn identifier(id: &str, (): &()) -> garde::Result {
+    if is_member_id(id) {
+        return Ok(());
+    }
+    Err(garde::Error::new("expected 1 to 64 printable ASCII characters without # and spaces"))
+}
+
+/// A plan as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View<'a> {
+    student_id: StudentId,
+    name: &'a str,
+    member_id: &'a str,
+    max_credits: i64,
+    term: &'a str,
+}
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let caller = auth::caller(app, &request)?;
+    let student_id: StudentId = http::path(&request, "studentId")?;
+    let body: Body = http::body(&request)?;
+    caller.require_staff()?;
+    let term = body.term.map_or_else(|| DEFAULT_TERM.to_owned(), Text::into_string);
+    let Body { member_id, max_credits, .. } = body;
+    let plan = Plan {
+        student_id,
+        name: body.name.into_string(),
+        member_id,
+        term,
+        max_credits,
+        credits_left: max_credits,
+        periods: BTreeSet::new(),
+        courses: BTreeSet::new(),
+    };
+    let is_new = put(app, &plan).await?;
+    let Plan { name, member_id, term, .. } = &plan;
+    let view = View { student_id, name, member_id, max_credits, term };
+    if is_new { Reply::created(format!("/students/{student_id}"), &view) } else { Reply::ok(&view) }
+}
+
+/// Creates the plan, or changes the one that is there. Whether it is new.
+async fn put(app: &App, plan: &Plan) -> Result<bool, Problem> {
+    let table = app.table(TABLE);
+    let create = Write::put(plan.to_item()?).when("attribute_not_exists(pk)");
+    let mut refused = match table.commit(vec![create]).await {
+        Ok(()) => return Ok(true),
+        Err(WriteError::Refused(refused)) => refused,
+        Err(error) => return Err(error.into()),
+    };
+    loop {
+        let seen = refused.take(0).flatten().ok_or_else(|| broken("the plan"))?;
+        let seen = Plan::from_item(seen)?;
+        refused = match table.commit(vec![change(&seen, plan)]).await {
+            Ok(()) => return Ok(false),
+            Err(WriteError::Refused(refused)) => refused, // another was faster: go by its value
+            Err(error) => return Err(error.into()),
+        };
+    }
+}
+
+/// Changes the credits by the difference, so that those taken stay taken.
+fn change(seen: &Plan, plan: &Plan) -> Write {
+    let change = "SET #name = :name, member_id = :member, max_credits = :max, \
+                  credits_left = credits_left + :more";
+    Write::update(keys::plan(plan.student_id, &plan.term), change)
+        .when("max_credits = :seen")
+        .name("#name", "name")
+        .bind(":name", s(&plan.name))
+        .bind(":member", s(&plan.member_id))
+        .bind(":max", n(plan.max_credits))
+        .bind(":more", n(plan.max_credits - seen.max_credits))
+        .bind(":seen", n(seen.max_credits))
+}

@@ -1,0 +1,126 @@
+//! A course's seats, spread over stripes.
+//!
+//! An enrollment takes one seat from one stripe, at first any. Only when that
+//! has none left, all are looked at, and what was seen serves the requests of
+//! the next second: which stripes to try, or that there is no use in looking.
+
+use std::sync::Arc;
+
+use platform::cache::Cache;
+use platform::table::{Item, Key, Read, Write, n};
+use platform::{App, Problem};
+use serde::{Deserialize, Serialize};
+
+use crate::course::{Course, broken};
+use crate::ids::CourseId;
+use crate::{TABLE, keys};
+
+/// How long a look at the stripes is remembered, in milliseconds.
+pub const LOOK_LIFETIME_MS: i64 = 1_000;
+
+/// One stripe of a course's seats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stripe {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Seats in all.
+    pub seats: u64,
+    /// Seats not taken.
+    pub seats_left: u64,
+}
+
+/// A stripe's attributes in the table.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    stripe: u32,
+    seats: u64,
+    seats_left: u64,
+}
+
+impl Stripe {
+    fn from_item(item: Item) -> Result<Self, Problem> {
+        let Row { stripe, seats, seats_left } = platform::table::read(item)?;
+        Ok(Self { number: stripe, seats, seats_left })
+    }
+
+    /// The write that creates it with `seats` seats, all free.
+    pub fn create(course: CourseId, number: u32, seats: u64) -> Result<Write, Problem> {
+        let row = Row { stripe: number, seats, seats_left: seats };
+        let item = platform::table::item(keys::seats(course, number), &row)?;
+        Ok(Write::put(item).when("attribute_not_exists(pk)"))
+    }
+
+    /// The write that takes a seat, refused when there is none.
+    pub fn take(course: CourseId, number: u32) -> Write {
+        Write::update(keys::seats(course, number), "SET seats_left = seats_left - :one")
+            .when("seats_left >= :one")
+            .bind(":one", n(1))
+    }
+
+    /// The write that gives a seat back.
+    pub fn give_back(course: CourseId, number: u32) -> Write {
+        Write::update(keys::seats(course, number), "SET seats_left = seats_left + :one")
+            .when("seats_left < seats")
+            .bind(":one", n(1))
+    }
+
+    /// The write that adds `change` seats, or removes free ones; refused when
+    /// fewer are free.
+    pub fn resize(course: CourseId, number: u32, change: i64) -> Write {
+        let expression = "SET seats = seats + :change, seats_left = seats_left + :change";
+        let at_least = change.min(0).unsigned_abs();
+        Write::update(keys::seats(course, number), expression)
+            .when("seats_left >= :at_least")
+            .bind(":change", n(change))
+            .bind(":at_least", n(at_least))
+    }
+}
+
+/// What was last seen of each course's stripes.
+struct Looks(Cache<CourseId, Arc<Vec<Stripe>>>);
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self(Cache::new(10_000, LOOK_LIFETIME_MS))
+    }
+}
+
+/// Every stripe as it was within the last second, if anybody looked.
+pub fn remembered(app: &App, course: CourseId) -> Option<Arc<Vec<Stripe>>> {
+    app.memory::<Looks>().0.get(&course, app.clock.now())
+}
+
+/// Looks at every stripe of `course` and remembers it for a second.
+pub async fn look(app: &App, course: &Course, read: Read) -> Result<Arc<Vec<Stripe>>, Problem> {
+    let now = app.clock.now();
+    let keys: Vec<Key> =
+        (0..course.stripes).map(|number| keys::seats(course.course_id, number)).collect();
+    let items = app.table(TABLE).batch_get(keys, read).await?;
+    let stripes = items.into_iter().map(Stripe::from_item).collect::<Result<Vec<_>, _>>()?;
+    if stripes.len() != course.stripes as usize && read == Read::Consistent {
+        return Err(broken("a stripe of seats"));
+    }
+    let stripes = Arc::new(stripes);
+    app.memory::<Looks>().0.put(course.course_id, now, Arc::clone(&stripes));
+    Ok(stripes)
+}
+
+/// A stripe with free seats among those seen, but for those that `refused`
+/// since; the more seats, the likelier. `None` when none has any.
+pub fn choose(app: &App, stripes: &[Stripe], refused: &[u32]) -> Option<u32> {
+    let candidates = || stripes.iter().filter(|s| s.seats_left > 0 && !refused.contains(&s.number));
+    let mut ticket = app.random_below(candidates().map(|stripe| stripe.seats_left).sum());
+    for stripe in candidates() {
+        if ticket < stripe.seats_left {
+            return Some(stripe.number);
+        }
+        ticket -= stripe.seats_left;
+    }
+    None
+}
+
+/// Any stripe of a course that has some.
+pub fn choose_blindly(app: &App, course: &Course) -> Option<u32> {
+    let number = u32::try_from(app.random_below(course.stripes.into())).ok()?;
+    (course.stripes > 0).then_some(number)
+}
