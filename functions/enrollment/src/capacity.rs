@@ -85,10 +85,10 @@ async fn lower(app: &App, mut course: Course, target: u64) -> Result<Course, Pro
 async fn add_stripes(app: &App, course: Course, target: u64) -> Result<Course, Problem> {
     let wanted = stripes::count(target);
     let last = wanted.min(course.stripes + MOST_NEW_STRIPES);
-    let share = target.div_ceil(wanted.into());
     let mut capacity = course.capacity;
     let mut writes = vec![];
-    for number in course.stripes..last {
+    let shares = stripes::split(target, wanted).zip(0..last).skip(course.stripes as usize);
+    for (share, number) in shares {
         let seats = share.min(target - capacity);
         capacity += seats;
         writes.push(Stripe::create(course.course_id, number, seats)?);

@@ -91,6 +91,18 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     }
 }
 
+/// The transaction that gives `student_id` a seat of `course` from `stripe`, for
+/// a measurement of what the table alone can carry.
+pub fn transaction(
+    app: &App,
+    caller: Caller,
+    student_id: StudentId,
+    course: Arc<Course>,
+    stripe: u32,
+) -> Result<Vec<Write>, Problem> {
+    Attempt::new(app, caller, student_id, course, None)?.writes(stripe)
+}
+
 /// One student's attempt at one course.
 struct Attempt<'a> {
     app: &'a App,

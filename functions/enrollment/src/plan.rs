@@ -45,6 +45,26 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A plan of which nothing is taken.
+    pub fn new(
+        student_id: StudentId,
+        name: &str,
+        member_id: &str,
+        term: &str,
+        max_credits: i64,
+    ) -> Self {
+        Self {
+            student_id,
+            name: name.to_owned(),
+            member_id: member_id.to_owned(),
+            term: term.to_owned(),
+            max_credits,
+            credits_left: max_credits,
+            periods: BTreeSet::new(),
+            courses: BTreeSet::new(),
+        }
+    }
+
     /// Reads an item.
     pub fn from_item(item: Item) -> Result<Self, Problem> {
         platform::table::read(item)
@@ -88,16 +108,7 @@ mod tests {
     use crate::course::tests::course;
 
     fn plan() -> Plan {
-        Plan {
-            student_id: 1.try_into().unwrap(),
-            name: "Ada".into(),
-            member_id: "m-1".into(),
-            term: "default".into(),
-            max_credits: 18,
-            credits_left: 18,
-            periods: BTreeSet::new(),
-            courses: BTreeSet::new(),
-        }
+        Plan::new(1.try_into().unwrap(), "Ada", "m-1", "default", 18)
     }
 
     fn caller(member_id: &str, role: Role) -> Caller {

@@ -1,8 +1,6 @@
 //! `PUT /students/{studentId}`: create a student's plan for a term, or change
 //! it and keep what is taken.
 
-use std::collections::BTreeSet;
-
 use garde::Validate;
 use platform::auth::{self, is_member_id};
 use platform::table::{Write, WriteError, n, s};
@@ -59,21 +57,12 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let student_id: StudentId = http::path(&request, "studentId")?;
     let body: Body = http::body(&request)?;
     caller.require_staff()?;
-    let term = body.term.map_or_else(|| DEFAULT_TERM.to_owned(), Text::into_string);
-    let Body { member_id, max_credits, .. } = body;
-    let plan = Plan {
-        student_id,
-        name: body.name.into_string(),
-        member_id,
-        term,
-        max_credits,
-        credits_left: max_credits,
-        periods: BTreeSet::new(),
-        courses: BTreeSet::new(),
-    };
+    let term = body.term.as_ref().map_or(DEFAULT_TERM, Text::as_str);
+    let Body { name, member_id, max_credits, .. } = &body;
+    let plan = Plan::new(student_id, name.as_str(), member_id, term, *max_credits);
     let is_new = put(app, &plan).await?;
-    let Plan { name, member_id, term, .. } = &plan;
-    let view = View { student_id, name, member_id, max_credits, term };
+    let Plan { name, member_id, term, max_credits, .. } = &plan;
+    let view = View { student_id, name, member_id, max_credits: *max_credits, term };
     if is_new { Reply::created(format!("/students/{student_id}"), &view) } else { Reply::ok(&view) }
 }
 

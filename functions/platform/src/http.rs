@@ -40,13 +40,16 @@ where
     if bytes.is_empty() {
         return Err(Problem::invalid("body", "expected JSON, got nothing"));
     }
-    let mut json = serde_json::Deserializer::from_slice(bytes);
+    // Fields that are passed over must be JSON too, and nested no deeper than
+    // 128, which is looked at only in what is kept.
+    let text = std::str::from_utf8(bytes).map_err(|error| Problem::invalid("body", error))?;
+    serde_json::from_str::<Value>(text).map_err(|error| Problem::invalid("body", error))?;
+    let mut json = serde_json::Deserializer::from_str(text);
     let value: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
         let field = if path == "." { "body".to_owned() } else { path };
         Problem::invalid(field, error.into_inner())
     })?;
-    json.end().map_err(|error| Problem::invalid("body", error))?;
     validate(&value)?;
     Ok(value)
 }
