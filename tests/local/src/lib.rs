@@ -1,1 +1,50 @@
-//! x
+//! The cloud on one machine, in one process.
+//!
+//! It reads `template.yaml`, makes its tables in an embedded DynamoDB, and runs
+//! the functions that Lambda runs behind the API that the template declares:
+//!
+//! ```text
+//!  server ── sockets ─┐
+//!  Cloud::request ────┴► routes ► gateway (event) ► pool (environment)
+//!                                                     │ the function
+//!  Cloud::client, DynamoDB's port ────────────┐       │ its SDK client
+//!                                             ▼       ▼
+//!                                      layer (faults) ► Embedded
+//! ```
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let cloud = local::Cloud::start(local::Options::default()).await?;
+//! let served = cloud.serve(0).await?;
+//! println!("{}", served.url());
+//! served.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod cloud;
+pub mod dynamodb;
+pub mod event;
+pub mod faults;
+mod gateway;
+mod key;
+mod pool;
+mod routes;
+mod sample;
+mod server;
+mod statistics;
+pub mod template;
+
+use std::path::PathBuf;
+
+pub use cloud::{Cloud, Options, StartError, UnknownFunction};
+pub use key::{DevKey, KeyError};
+pub use sample::SampleError;
+pub use server::{ServeError, Served};
+
+/// A path in this checkout.
+pub(crate) fn in_checkout(path: &str) -> PathBuf {
+    let crate_folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let checkout = crate_folder.ancestors().nth(2).unwrap_or(crate_folder);
+    checkout.join(path)
+}

@@ -1,2 +1,223 @@
-//! x
-fn main() {}
+//! `cargo local`: the cloud on this machine, from a terminal.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use local::{Cloud, DevKey, Options, event};
+use platform::auth::Role;
+use platform::clock::Clock;
+use platform::lambda::to_api_gateway;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Runs hotseat on this machine: DynamoDB, the HTTP API and every function in
+/// one process.
+#[derive(Parser)]
+#[command(name = "cargo local", args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: Serve,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serves the API until it is told to stop (the default).
+    Serve(Serve),
+    /// Prints an access token.
+    Token(Token),
+    /// Prints a function's example event, with a token filled in.
+    Event {
+        /// The function, as in `enroll`.
+        function: String,
+    },
+    /// Runs a function once on an event and prints its answer.
+    Invoke(Invoke),
+}
+
+#[derive(Args)]
+struct Serve {
+    /// The API's port on 127.0.0.1; 0 takes a free one.
+    #[arg(long, default_value_t = 9000)]
+    port: u16,
+    /// Keeps the data in this folder across restarts.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// The most execution environments of each function.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    environments: u32,
+    /// Starts without courses and students.
+    #[arg(long)]
+    no_sample_data: bool,
+}
+
+#[derive(Args)]
+struct Token {
+    /// The member's id.
+    #[arg(long, value_name = "M", value_parser = member_id)]
+    member: String,
+    /// What the member may do.
+    #[arg(long, value_enum, default_value_t = RoleName::Member)]
+    role: RoleName,
+    /// How long the token is valid.
+    #[arg(long, default_value_t = 15)]
+    minutes: u32,
+}
+
+#[derive(Args)]
+struct Invoke {
+    /// The function, as in `enroll`.
+    function: String,
+    /// The event's file.
+    event: PathBuf,
+    /// The data to run it on; sample data without.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RoleName {
+    Member,
+    Staff,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Member => Self::Member,
+            RoleName::Staff => Self::Staff,
+        }
+    }
+}
+
+fn member_id(text: &str) -> Result<String, String> {
+    if platform::auth::is_member_id(text) {
+        return Ok(text.to_owned());
+    }
+    Err("expected 1 to 64 printable ASCII characters without #".to_owned())
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr();
+    let command = cli.command.unwrap_or(Command::Serve(cli.serve));
+    match run(command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}"); // nobody listens if it is closed
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new("warn,local=info")))
+        .with_writer(io::stderr)
+        .init();
+}
+
+fn run(command: Command) -> Result<(), Box<dyn Error>> {
+    match command {
+        Command::Serve(serve) => tokio::runtime::Runtime::new()?.block_on(serve_until_told(serve)),
+        Command::Token(token) => {
+            print(&signed(&token.member, token.role.into(), i64::from(token.minutes) * 60)?)
+        }
+        Command::Event { function } => {
+            let token = signed("staff", Role::Staff, platform::auth::TOKEN_LIFETIME_S)?;
+            print(event::filled(&event::path(&function), &token)?.trim_end())
+        }
+        Command::Invoke(invoke) => tokio::runtime::Runtime::new()?.block_on(run_once(&invoke)),
+    }
+}
+
+fn signed(member_id: &str, role: Role, lifetime_s: i64) -> Result<String, local::KeyError> {
+    let key = DevKey::of_checkout()?;
+    Ok(key.token(member_id, role, Clock::System.now(), lifetime_s))
+}
+
+fn print(line: &str) -> Result<(), Box<dyn Error>> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()?;
+    Ok(())
+}
+
+async fn serve_until_told(serve: Serve) -> Result<(), Box<dyn Error>> {
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let cloud = Cloud::start(Options {
+        data_dir: serve.data_dir,
+        environments: serve.environments,
+        sample_data: !serve.no_sample_data,
+        ..Options::default()
+    })
+    .await?;
+    let served = cloud.serve(serve.port).await?;
+    print(&format!("dynamodb {}", served.dynamodb_url()))?;
+    print(&format!("ready {}", served.url()))?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tracing::info!("stopping");
+    tokio::select! {
+        () = served.stop() => {}
+        _ = interrupt.recv() => tracing::warn!("stopped with requests in flight"),
+    }
+    Ok(())
+}
+
+async fn run_once(invoke: &Invoke) -> Result<(), Box<dyn Error>> {
+    let cloud = Cloud::start(Options {
+        data_dir: invoke.data_dir.clone(),
+        sample_data: invoke.data_dir.is_none(),
+        ..Options::default()
+    })
+    .await?;
+    let token = cloud.token("staff", Role::Staff);
+    let event = event::read(Path::new(&invoke.event), &token)?;
+    let outcome = cloud.invoke(&invoke.function, event).await?;
+    let answer = to_api_gateway(outcome.response);
+    print(&serde_json::to_string_pretty(&answer)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn to_serve_is_what_is_done_without_a_command() {
+        Cli::command().debug_assert();
+        assert_eq!(parse("local --port 0 --no-sample-data").unwrap().serve.port, 0);
+        let named = parse("local serve --environments 7").unwrap().command;
+        assert!(matches!(named, Some(Command::Serve(Serve { environments: 7, port: 9000, .. }))));
+    }
+
+    #[test]
+    fn wrong_usage_is_refused() {
+        for line in [
+            "local --port x",
+            "local --environments 0",
+            "local token",
+            "local token --member a#b",
+            "local token --member a --role boss",
+            "local event",
+            "local invoke enroll",
+            "local fly",
+        ] {
+            assert_eq!(parse(line).err().unwrap().exit_code(), 2, "{line}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! A cloud on sockets: its API for browsers and load generators, and its
+//! DynamoDB for other tools. Both listen on the loopback interface only.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use futures_util::StreamExt;
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::cloud::Cloud;
+use crate::dynamodb::{Call, operation};
+use crate::gateway::MOST_BODY_BYTES;
+
+/// The largest body that DynamoDB takes, in bytes.
+const MOST_CALL_BYTES: usize = 16 * 1024 * 1024;
+
+/// How long requests in flight may still take when the cloud is stopped: no
+/// function may run longer.
+const LAST_REQUESTS: Duration = Duration::from_secs(30);
+
+/// A port that cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Another process has it.
+    #[error(
+        "port {0} is in use: stop what listens there, or choose another --port (0 takes a free one)"
+    )]
+    InUse(u16),
+    /// The system refuses.
+    #[error("cannot listen on port {port}: {error}; choose another --port")]
+    Refused {
+        /// The port.
+        port: u16,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+/// A cloud that is being served. Dropped, it takes no more connections.
+pub struct Served {
+    url: String,
+    dynamodb_url: String,
+    cloud: Cloud,
+    stop: watch::Sender<()>,
+    servers: Vec<JoinHandle<io::Result<()>>>,
+}
+
+impl Cloud {
+    /// Serves the API on `port` of the loopback interface (0 takes a free one),
+    /// and DynamoDB on a free one.
+    pub async fn serve(&self, port: u16) -> Result<Served, ServeError> {
+        let (api, url) = listen(port).await?;
+        let (dynamodb, dynamodb_url) = listen(0).await?;
+        let (stop, stopped) = watch::channel(());
+        let servers = [(api, api_router(self)), (dynamodb, dynamodb_router(self))];
+        let servers = servers.map(|(listener, router)| {
+            let mut stopped = stopped.clone();
+            let listener = listener.tap_io(|stream| {
+                let _ = stream.set_nodelay(true); // slower without, but no less right
+            });
+            let server = axum::serve(listener, router).with_graceful_shutdown(async move {
+                let _ = stopped.changed().await; // sent or dropped, both mean stop
+            });
+            tokio::spawn(server.into_future())
+        });
+        Ok(Served { url, dynamodb_url, cloud: self.clone(), stop, servers: servers.into() })
+    }
+}
+
+impl Served {
+    /// Where the API answers, as in `http://127.0.0.1:9000`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where DynamoDB answers, for other tools.
+    pub fn dynamodb_url(&self) -> &str {
+        &self.dynamodb_url
+    }
+
+    /// The cloud behind.
+    pub fn cloud(&self) -> &Cloud {
+        &self.cloud
+    }
+
+    /// Takes no more requests, and comes back when those in flight are done.
+    pub async fn stop(mut self) {
+        self.stop.send_replace(());
+        let servers = std::mem::take(&mut self.servers);
+        let done = async {
+            for server in servers {
+                let _ = server.await; // how it ended does not matter any more
+            }
+            self.cloud.quiet().await;
+        };
+        if tokio::time::timeout(LAST_REQUESTS, done).await.is_err() {
+            tracing::warn!("stopped with requests in flight");
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        for server in &self.servers {
+            server.abort();
+        }
+    }
+}
+
+async fn listen(port: u16) -> Result<(TcpListener, String), ServeError> {
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::AddrInUse => ServeError::InUse(port),
+        _ => ServeError::Refused { port, error },
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+    let listener = listener.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    Ok((listener, format!("http://{address}")))
+}
+
+fn api_router(cloud: &Cloud) -> Router {
+    Router::new()
+        .route("/_local/status.json", get(status))
+        .fallback(answer)
+        .with_state(cloud.clone())
+}
+
+async fn status(State(cloud): State<Cloud>) -> Response {
+    json(StatusCode::OK, "application/json", cloud.status().to_string())
+}
+
+async fn answer(State(cloud): State<Cloud>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = read(body, MOST_BODY_BYTES).await;
+    let response = cloud.request(Request::from_parts(parts, body)).await.response;
+    response.map(Body::from)
+}
+
+fn dynamodb_router(cloud: &Cloud) -> Router {
+    Router::new().route("/", post(call)).with_state(cloud.clone())
+}
+
+async fn call(State(cloud): State<Cloud>, request: Request) -> Response {
+    let target = request.headers().get("x-amz-target");
+    let target = target.and_then(|target| target.to_str().ok());
+    let call = Call {
+        operation: operation(target.unwrap_or_default()).to_owned(),
+        body: read(request.into_body(), MOST_CALL_BYTES).await,
+    };
+    match cloud.link().call(call).await {
+        Ok(answer) => {
+            let status = StatusCode::from_u16(answer.status);
+            let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            json(status, "application/x-amz-json-1.0", answer.body)
+        }
+        Err(lost) => json(StatusCode::GATEWAY_TIMEOUT, "text/plain", lost.to_string()),
+    }
+}
+
+fn json(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let content_type = HeaderValue::from_static(content_type);
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}
+
+/// Reads a body to its end, since a client that still sends would not hear the
+/// answer; but keeps no more than one byte above `most` of it.
+async fn read(body: Body, most: usize) -> Bytes {
+    let mut kept = Vec::new();
+    let mut pieces = body.into_data_stream();
+    while let Some(Ok(piece)) = pieces.next().await {
+        let room = (most + 1).saturating_sub(kept.len());
+        kept.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+    kept.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+    use crate::cloud::Options;
+
+    async fn send(url: &str, head: &str, body: &[u8]) -> String {
+        let address = url.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let length = body.len();
+        let head = format!(
+            "{head}\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(body).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    async fn served() -> Served {
+        let cloud = Cloud::start(Options::default()).await.unwrap();
+        cloud.serve(0).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_api_and_the_status_page_answer_on_one_port() {
+        let served = served().await;
+        let health = send(served.url(), "GET /health HTTP/1.1", b"").await;
+        assert!(health.starts_with("HTTP/1.1 200") && health.ends_with(r#"{"status":"ok"}"#));
+        let head = send(served.url(), "HEAD /health HTTP/1.1", b"").await;
+        assert!(head.starts_with("HTTP/1.1 404") && head.ends_with("\r\n\r\n"), "{head}");
+        let status = send(served.url(), "GET /_local/status.json HTTP/1.1", b"").await;
+        assert!(status.contains(r#""health":{"actions":{},"calls":0"#), "{status}");
+        served.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_too_large_is_answered_all_the_same() {
+        let served = served().await;
+        let body = vec![b'x'; 2 * MOST_BODY_BYTES];
+        let answer = send(served.url(), "POST /enrollments HTTP/1.1", &body).await;
+        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn dynamodb_answers_on_a_port_of_its_own() {
+        let served = served().await;
+        let head = "POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.ListTables";
+        let tables = send(served.dynamodb_url(), head, b"{}").await;
+        assert!(tables.contains(r#"{"TableNames":["Enrollment""#), "{tables}");
+        let unknown = send(served.dynamodb_url(), "POST / HTTP/1.1", b"{}").await;
+        assert!(unknown.starts_with("HTTP/1.1 400"), "{unknown}");
+        assert!(unknown.contains("UnknownOperationException"), "{unknown}");
+    }
+
+    #[tokio::test]
+    async fn a_port_in_use_is_named() {
+        let served = served().await;
+        let port: u16 = served.url().rsplit(':').next().unwrap().parse().unwrap();
+        let error = served.cloud().serve(port).await.err().unwrap().to_string();
+        assert!(error.contains(&port.to_string()) && error.contains("--port"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn once_stopped_nothing_listens() {
+        let served = served().await;
+        let address = served.url().strip_prefix("http://").unwrap().to_owned();
+        served.stop().await;
+        assert!(TcpStream::connect(address).await.is_err());
+    }
+}

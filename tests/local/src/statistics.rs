@@ -1,0 +1,79 @@
+//! What a function did: requests, answers, latency, calls and capacity units.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use platform::lambda::Outcome;
+use platform::meter::Usage;
+use serde_json::{Value, json};
+
+/// Counts of one function since it was started.
+#[derive(Clone, Debug)]
+pub(crate) struct Statistics {
+    requests: u64,
+    statuses: BTreeMap<u16, u64>,
+    /// In microseconds.
+    latency: Histogram<u64>,
+    usage: Usage,
+}
+
+impl Default for Statistics {
+    fn default() -> Self {
+        Self {
+            requests: 0,
+            statuses: BTreeMap::new(),
+            latency: growing_histogram(),
+            usage: Usage::default(),
+        }
+    }
+}
+
+/// A histogram that resolves to 0.1 % and grows with its values.
+fn growing_histogram() -> Histogram<u64> {
+    #[expect(clippy::expect_used, reason = "it fails for more than five digits only")]
+    Histogram::new(3).expect("three digits")
+}
+
+impl Statistics {
+    pub(crate) fn record(&mut self, outcome: &Outcome) {
+        self.requests += 1;
+        let status = outcome.response.status().as_u16();
+        *self.statuses.entry(status).or_default() += 1;
+        let took_us = u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
+        let _ = self.latency.record(took_us); // it grows, so no value is too large
+        self.usage.add(&outcome.usage);
+    }
+
+    /// The counts as the status page shows them.
+    pub(crate) fn to_json(&self, environments: u64) -> Value {
+        let calls = self.usage.calls.iter();
+        let actions: BTreeMap<_, _> =
+            calls.map(|calls| (format!("{} {}", calls.table, calls.action), calls.count)).collect();
+        let at = |quantile| millis(self.latency.value_at_quantile(quantile));
+        json!({
+            "environments": environments,
+            "requests": self.requests,
+            "statuses": self.statuses,
+            "latency_ms": {
+                "p50": at(0.5),
+                "p95": at(0.95),
+                "p99": at(0.99),
+                "max": millis(self.latency.max()),
+            },
+            "calls": self.usage.total_calls(),
+            "read_units": self.usage.read_units,
+            "write_units": self.usage.write_units,
+            "actions": actions,
+        })
+    }
+
+    /// Calls by table.
+    pub(crate) fn calls_by_table(&self) -> impl Iterator<Item = (&str, u64)> {
+        let calls = self.usage.calls.iter();
+        calls.map(|calls| (calls.table.as_str(), calls.count))
+    }
+}
+
+fn millis(us: u64) -> f64 {
+    us as f64 / 1000.0
+}

@@ -1,0 +1,225 @@
+//! The template's intrinsic functions: `!Ref`, `!Sub`, `!GetAtt`.
+//!
+//! YAML tags become the long form (`{"Fn::Sub": …}`), which is what remains of
+//! a template in JSON, and are computed only where a value is needed: what the
+//! local cloud does not read may use any function.
+
+use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde_json::{Map, Value, json};
+
+use super::{STACK_NAME, TemplateError, invalid, table_name};
+
+/// The region and account that ARNs name here.
+const REGION: &str = "us-east-1";
+const ACCOUNT: &str = "000000000000";
+
+/// A template's text as a tree.
+pub(super) fn tree(text: &str) -> Result<Value, TemplateError> {
+    let documents = Yaml::load_from_str(text);
+    let documents = documents.map_err(|error| TemplateError::Syntax(error.to_string()))?;
+    match documents.as_slice() {
+        [document] => json_of(document).map_err(|problem| invalid("the file", problem)),
+        _ => Err(invalid("the file", "expected one YAML document")),
+    }
+}
+
+fn json_of(yaml: &Yaml<'_>) -> Result<Value, String> {
+    match yaml {
+        Yaml::Value(scalar) => Ok(match scalar {
+            Scalar::Null => Value::Null,
+            Scalar::Boolean(boolean) => json!(boolean),
+            Scalar::Integer(integer) => json!(integer),
+            Scalar::FloatingPoint(float) => json!(float.into_inner()),
+            Scalar::String(text) => json!(text),
+        }),
+        Yaml::Sequence(list) => list.iter().map(json_of).collect(),
+        Yaml::Mapping(map) => {
+            let entries = map.iter().map(|(key, value)| {
+                let key = key.as_str().ok_or("a key is no text")?;
+                Ok((key.to_owned(), json_of(value)?))
+            });
+            entries.collect::<Result<Map<_, _>, String>>().map(Value::Object)
+        }
+        Yaml::Tagged(tag, value) => {
+            let long = match tag.suffix.as_str() {
+                short @ ("Ref" | "Condition") => short.to_owned(),
+                short => format!("Fn::{short}"),
+            };
+            Ok(Value::Object(Map::from_iter([(long, json_of(value)?)])))
+        }
+        Yaml::Representation(..) | Yaml::Alias(_) | Yaml::BadValue => {
+            Err("a value cannot be read".to_owned())
+        }
+    }
+}
+
+/// Computes intrinsic functions from a template's parameters and resources.
+pub(super) struct Resolver<'a> {
+    parameters: &'a Value,
+    resources: &'a Value,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(root: &'a Value) -> Self {
+        Self { parameters: &root["Parameters"], resources: &root["Resources"] }
+    }
+
+    /// `value` with every function in it computed.
+    pub(super) fn resolve(&self, value: &Value) -> Result<Value, String> {
+        match value {
+            Value::Array(list) => list.iter().map(|value| self.resolve(value)).collect(),
+            Value::Object(map) => match only_entry(map) {
+                Some((name, argument)) if name == "Ref" || name.starts_with("Fn::") => {
+                    self.compute(name, argument)
+                }
+                _ => {
+                    let entries =
+                        map.iter().map(|(key, value)| Ok((key.clone(), self.resolve(value)?)));
+                    entries.collect::<Result<Map<_, _>, String>>().map(Value::Object)
+                }
+            },
+            scalar => Ok(scalar.clone()),
+        }
+    }
+
+    fn compute(&self, function: &str, argument: &Value) -> Result<Value, String> {
+        match (function, argument) {
+            ("Ref", Value::String(name)) => self.reference(name),
+            ("Fn::GetAtt", Value::String(name)) => self.attribute(name).map(Value::from),
+            ("Fn::GetAtt", Value::Array(path)) => {
+                let path: Vec<_> = path.iter().filter_map(Value::as_str).collect();
+                self.attribute(&path.join(".")).map(Value::from)
+            }
+            ("Fn::Sub", Value::String(text)) => self.substitute(text, &Map::new()).map(Value::from),
+            ("Fn::Sub", Value::Array(both)) => match both.as_slice() {
+                [Value::String(text), Value::Object(own)] => {
+                    self.substitute(text, own).map(Value::from)
+                }
+                _ => Err("Fn::Sub expects a text and a map".to_owned()),
+            },
+            _ => Err(format!(
+                "{function} of {argument} is not known to the local cloud; \
+                 it computes !Ref, !Sub and !GetAtt"
+            )),
+        }
+    }
+
+    fn reference(&self, name: &str) -> Result<Value, String> {
+        let pseudo = match name {
+            "AWS::StackName" => Some(STACK_NAME),
+            "AWS::Region" => Some(REGION),
+            "AWS::AccountId" => Some(ACCOUNT),
+            "AWS::Partition" => Some("aws"),
+            "AWS::URLSuffix" => Some("amazonaws.com"),
+            _ => None,
+        };
+        if let Some(value) = pseudo {
+            return Ok(json!(value));
+        }
+        if let Some(parameter) = self.parameters.get(name) {
+            let default = parameter.get("Default");
+            return default.cloned().ok_or_else(|| format!("the parameter {name} has no default"));
+        }
+        match self.resources[name]["Type"].as_str() {
+            Some("AWS::DynamoDB::Table") => Ok(json!(table_name(name))),
+            Some(_) => Ok(json!(name)),
+            None => Err(format!("{name} is no parameter and no resource")),
+        }
+    }
+
+    fn attribute(&self, path: &str) -> Result<String, String> {
+        let (name, attribute) = path.split_once('.').unwrap_or((path, ""));
+        match (self.resources[name]["Type"].as_str(), attribute) {
+            (Some("AWS::DynamoDB::Table"), "Arn") => {
+                Ok(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", table_name(name)))
+            }
+            _ => Err(format!("{path} is no attribute that the local cloud knows")),
+        }
+    }
+
+    /// Replaces each `${…}`; `${!…}` stands for itself without the mark.
+    fn substitute(&self, text: &str, own: &Map<String, Value>) -> Result<String, String> {
+        let mut pieces = text.split("${");
+        let mut result = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let (name, rest) = piece.split_once('}').ok_or("a ${ is not closed")?;
+            if let Some(literal) = name.strip_prefix('!') {
+                result.push_str(&format!("${{{literal}}}"));
+            } else {
+                result.push_str(&self.variable(name, own)?);
+            }
+            result.push_str(rest);
+        }
+        Ok(result)
+    }
+
+    fn variable(&self, name: &str, own: &Map<String, Value>) -> Result<String, String> {
+        let value = match own.get(name) {
+            Some(value) => self.resolve(value)?,
+            None if name.contains('.') => self.attribute(name)?.into(),
+            None => self.reference(name)?,
+        };
+        match value {
+            Value::String(text) => Ok(text),
+            Value::Number(number) => Ok(number.to_string()),
+            _ => Err(format!("${{{name}}} is no text")),
+        }
+    }
+}
+
+fn only_entry(map: &Map<String, Value>) -> Option<(&String, &Value)> {
+    map.iter().next().filter(|_| map.len() == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(yaml: &str) -> Result<Value, String> {
+        let root = "
+Parameters:
+  Level: { Type: String, Default: info }
+Resources:
+  ThingsTable: { Type: AWS::DynamoDB::Table }
+  Api: { Type: AWS::Serverless::HttpApi }
+";
+        let root = tree(root).unwrap();
+        Resolver::new(&root).resolve(&tree(yaml).unwrap())
+    }
+
+    #[test]
+    fn functions_are_computed_wherever_they_stand() {
+        assert_eq!(resolve("!Ref ThingsTable").unwrap(), "Things");
+        assert_eq!(
+            resolve("{ a: [!Ref Level, 1, true, 1.5, ~] }").unwrap(),
+            json!({
+                "a": ["info", 1, true, 1.5, null]
+            })
+        );
+        let index = resolve(r#"!Sub "${ThingsTable.Arn}/index/*""#).unwrap();
+        assert_eq!(index, "arn:aws:dynamodb:us-east-1:000000000000:table/Things/index/*");
+        assert_eq!(resolve("!Sub ['${x}-${Level}', { x: !Ref Api }]").unwrap(), "Api-info");
+        assert_eq!(resolve("!Sub '${!Level} $ {'").unwrap(), "${Level} $ {");
+        assert_eq!(
+            resolve("!GetAtt [ThingsTable, Arn]").unwrap(),
+            resolve("Fn::GetAtt: ThingsTable.Arn").unwrap()
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_an_error() {
+        for yaml in [
+            "!Ref Nothing",
+            "!Ref [a]",
+            "!If [a, b, c]",
+            "!GetAtt Api.Url",
+            "!GetAtt ThingsTable",
+            "!Sub '${Level'",
+            "!Sub '${}'",
+            "!Sub [a]",
+            "!Sub ['${x}', { x: [1] }]",
+        ] {
+            assert!(resolve(yaml).is_err(), "{yaml}");
+        }
+    }
+}
