@@ -1,2 +1,46 @@
-//! x
-fn main() {}
+//! `cargo load`: sends a scenario's load to hotseat, checks what must be true
+//! afterwards, and reports how fast it was and what it cost.
+//!
+//! Exits with 1 when an invariant is broken or the run could not be made, and
+//! with 2 when it was called wrongly.
+
+mod call;
+mod caller;
+mod ceiling;
+mod cloud;
+mod error;
+mod invariants;
+mod options;
+mod peer;
+mod progress;
+mod record;
+mod report;
+mod run;
+mod scenarios;
+mod status;
+mod users;
+mod wire;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use options::Options;
+
+fn main() -> ExitCode {
+    let options = Options::from_command_line();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error),
+    };
+    match runtime.block_on(run::run(options)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &dyn std::error::Error) -> ExitCode {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+    ExitCode::FAILURE
+}

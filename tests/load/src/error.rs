@@ -1,0 +1,73 @@
+//! Why a run could not be made.
+
+use std::path::PathBuf;
+
+use crate::caller::Refused;
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The local cloud does not start.
+    #[error("the local cloud does not start: {0}")]
+    Start(#[from] local::StartError),
+    /// The local cloud cannot be served.
+    #[error(transparent)]
+    Serve(#[from] local::ServeError),
+    /// The key of this checkout cannot be used.
+    #[error(transparent)]
+    Key(#[from] local::KeyError),
+    /// A key file cannot be used.
+    #[error(
+        "{}: {why}; --token-key wants an Ed25519 private key in PEM, as `openssl genpkey -algorithm ed25519` makes it",
+        path.display()
+    )]
+    KeyFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A token cannot be signed.
+    #[error("cannot sign a token: {0}")]
+    Sign(#[from] jsonwebtoken::errors::Error),
+    /// No client for HTTP.
+    #[error("cannot make an HTTP client: {0}")]
+    Client(#[from] reqwest::Error),
+    /// No histogram.
+    #[error("cannot record latencies: {0}")]
+    Record(#[from] hdrhistogram::CreationError),
+    /// Goose refuses.
+    #[error("cannot start the users: {0}")]
+    Users(Box<goose::GooseError>),
+    /// The API refused what must succeed.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The API answers in another shape than the contract says.
+    #[error("{operation} does not answer as the contract says: {error}")]
+    NotAsPromised {
+        /// The operation.
+        operation: &'static str,
+        /// What is wrong.
+        error: serde_json::Error,
+    },
+    /// The ceiling cannot be measured.
+    #[error("cannot measure the ceiling: {0}")]
+    Ceiling(String),
+    /// The report cannot be written.
+    #[error("cannot write the report to {}: {error}", path.display())]
+    Write {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The terminal is gone.
+    #[error("cannot print the report: {0}")]
+    Print(#[from] std::io::Error),
+}
+
+impl From<goose::GooseError> for Error {
+    fn from(error: goose::GooseError) -> Self {
+        Self::Users(Box::new(error))
+    }
+}

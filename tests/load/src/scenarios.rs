@@ -1,0 +1,3 @@
+//! The load scenarios, one file each.
+
+pub(crate) mod hot_course;

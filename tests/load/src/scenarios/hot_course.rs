@@ -1,0 +1,154 @@
+//! `hot-course`: everybody wants the same course at the same moment.
+//!
+//! Users take the next student from a shared list and enroll it, until all are
+//! through. When there are fewer seats than students, some of those who got one
+//! then drop it, and some who were refused try again.
+
+mod checks;
+mod ledger;
+mod plan;
+mod read_back;
+mod rush;
+mod setup;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::checks::Expected;
+use self::ledger::Ledger;
+pub(crate) use self::plan::{MOST, Plan, Shape};
+use self::rush::{Action, Errand, Rush};
+pub(crate) use self::setup::create;
+use crate::caller::Caller;
+use crate::cloud::Cloud;
+use crate::error::Error;
+use crate::invariants::{self, Invariant};
+use crate::progress;
+use crate::record::{Recorder, Samples};
+use crate::report::{Decile, Phase};
+use crate::status::Status;
+use crate::users::Users;
+use crate::wire::Wire;
+
+/// How long an environment may answer `COURSE_FULL` from memory.
+const FULL_IS_REMEMBERED: Duration = Duration::from_millis(1_000);
+/// For each seat that is dropped, so many of those who were refused try again.
+const TRIES_PER_FREE_SEAT: usize = 4;
+
+/// What came of a run.
+pub(crate) struct Outcome {
+    /// Each phase with what was recorded, the rush first.
+    pub(crate) phases: Vec<Phase>,
+    /// Requests of setting up and reading back.
+    pub(crate) aside: Samples,
+    /// Cost by tenth of the rush. `None` without a status page.
+    pub(crate) deciles: Option<Vec<Decile>>,
+    /// The status page before and after.
+    pub(crate) status: Option<(Status, Status)>,
+    /// What must be true.
+    pub(crate) invariants: Vec<Invariant>,
+}
+
+/// One run against one cloud.
+struct Run<'a> {
+    cloud: &'a Cloud,
+    users: &'a Users,
+    wire: Wire,
+    plan: Arc<Plan>,
+    ledger: Arc<Ledger>,
+    phases: Vec<Phase>,
+}
+
+/// Sets up, runs, reads back and checks.
+pub(crate) async fn run(
+    cloud: &Cloud,
+    users: &Users,
+    shape: Shape,
+    random: &mut fastrand::Rng,
+) -> Result<Outcome, Error> {
+    let wire = Wire::to(cloud.url())?;
+    let mut plan = Plan::new(shape, cloud.now());
+    let aside = Arc::new(Recorder::new()?);
+    let staff = Caller::new(Arc::new(wire.clone()), &aside);
+    let staff_token = cloud.staff_token()?;
+    let before = Status::read(&wire).await;
+    let total = plan.setup_requests();
+    progress::show("set-up", total, &aside, setup::create(&staff, &staff_token, &plan)).await?;
+    plan.sign_tokens(cloud)?;
+
+    let plan = Arc::new(plan);
+    let ledger = Arc::new(Ledger::new(plan.students()));
+    let mut run = Run { cloud, users, wire: wire.clone(), plan, ledger, phases: Vec::new() };
+    let (deciles, is_complete) = run.rush().await?;
+    let mut fits = is_complete.then(|| run.plan.fits());
+    if is_complete && run.plan.is_short_of_seats() {
+        fits = run.drop_and_try_again(random).await?;
+    }
+
+    let read_back = read_back::read(&staff, &staff_token, &run.plan);
+    let total = total + run.plan.read_back_requests();
+    let seen = progress::show("read back", total, &aside, read_back).await?;
+    let after = Status::read(&wire).await;
+    let expected = Expected { plan: &run.plan, told: run.ledger.told(), fits };
+    let mut invariants = checks::all(&expected, &seen);
+    let samples: Vec<Samples> = run.phases.iter().map(|phase| phase.samples.clone()).collect();
+    invariants.push(invariants::no_server_error(&samples));
+    invariants.push(invariants::only_refusals(&run.plan.expected_refusals(), &samples));
+    let (phases, aside) = (run.phases, aside.samples());
+    Ok(Outcome { phases, aside, deciles, status: before.zip(after), invariants })
+}
+
+impl Run<'_> {
+    /// Everybody enrolls. `false` if stopped before all were through.
+    async fn rush(&mut self) -> Result<(Option<Vec<Decile>>, bool), Error> {
+        let repeats = self.plan.shape.repeats;
+        let errands = (0..self.plan.students()).flat_map(|student| {
+            std::iter::repeat_n(Errand { student, action: Action::Enroll }, repeats)
+        });
+        let (watch, deciles) = rush::watch_deciles(self.wire.clone()).await;
+        let rush = Rush::new(&self.plan, &self.ledger, errands.collect()).with_deciles(watch);
+        let is_complete = self.play("enroll", rush, self.users.at_most).await?;
+        Ok((deciles.await.unwrap_or_default(), is_complete))
+    }
+
+    /// Half of the seats are given back and wanted again. Returns how many seats
+    /// each course must have given away at the end, or nothing if stopped.
+    async fn drop_and_try_again(
+        &mut self,
+        random: &mut fastrand::Rng,
+    ) -> Result<Option<Vec<u64>>, Error> {
+        let (leaving, trying) = self.ledger.choose(&self.plan, TRIES_PER_FREE_SEAT, random);
+        let fits = self.plan.fits_after(&leaving, &trying);
+        let errands = |students: Vec<usize>, action| {
+            let errands = students.into_iter().map(|student| Errand { student, action });
+            Rush::new(&self.plan, &self.ledger, errands.collect())
+        };
+        let (drops, tries) = (errands(leaving, Action::Drop), errands(trying, Action::Enroll));
+        if !self.play("drop", drops, None).await? {
+            return Ok(None);
+        }
+        let free_at = self
+            .cloud
+            .now()
+            .plus_millis(1 + i64::try_from(FULL_IS_REMEMBERED.as_millis()).unwrap_or(1_000));
+        while self.cloud.now() <= free_at {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(self.play("enroll again", tries, None).await?.then_some(fits))
+    }
+
+    async fn play(
+        &mut self,
+        name: &'static str,
+        rush: Rush,
+        at_most: Option<Duration>,
+    ) -> Result<bool, Error> {
+        let recorder = Arc::new(Recorder::new()?);
+        let total = rush.total();
+        let users = Users { at_most, url: self.users.url.clone(), ..*self.users };
+        let playing = users.play(Arc::new(rush), &recorder);
+        let is_complete = progress::show(name, total, &recorder, playing).await?;
+        self.phases.push(Phase { name, samples: recorder.samples() });
+        Ok(is_complete)
+    }
+}

@@ -1,0 +1,123 @@
+//! What the local cloud's status page knows: calls and capacity units of each
+//! function, and what they would cost.
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use serde::{Deserialize, Serialize};
+
+use crate::call::{Call, Request};
+use crate::record::three_digits;
+
+/// US dollars for a million write request units, on demand in us-east-1.
+const USD_PER_MILLION_WRITES: f64 = 0.625;
+/// US dollars for a million read request units, on demand in us-east-1.
+const USD_PER_MILLION_READS: f64 = 0.125;
+/// Where those prices come from, and what they leave out.
+pub(crate) const PRICES: &str = "prices: DynamoDB on demand, us-east-1, $0.625 per million write \
+    and $0.125 per million read request units (https://aws.amazon.com/dynamodb/pricing/on-demand/); \
+    Lambda and API Gateway are not included, nor are units of refused writes, which DynamoDB \
+    bills but does not report";
+
+/// Counts of every function since the cloud started.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Status {
+    functions: BTreeMap<String, Usage>,
+}
+
+/// Counts of one function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Usage {
+    /// Requests served.
+    pub(crate) requests: u64,
+    /// DynamoDB calls made.
+    pub(crate) calls: u64,
+    /// Read request units consumed.
+    pub(crate) read_units: f64,
+    /// Write request units consumed.
+    pub(crate) write_units: f64,
+}
+
+/// What one request cost on average.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Cost {
+    /// DynamoDB calls.
+    pub(crate) calls: f64,
+    /// Read request units.
+    pub(crate) read_units: f64,
+    /// Write request units.
+    pub(crate) write_units: f64,
+    /// US dollars for a million such requests.
+    pub(crate) usd_per_million: f64,
+}
+
+impl Status {
+    /// Reads the page. `None` where there is none, as in the real cloud.
+    pub(crate) async fn read(call: &dyn Call) -> Option<Self> {
+        let page = Request::new("status", Method::GET, "/_local/status.json");
+        let answer = call.call(&page).await.ok().filter(|answer| answer.status == 200)?;
+        answer.json().ok()
+    }
+
+    /// Counts of `function`.
+    pub(crate) fn of(&self, function: &str) -> Usage {
+        self.functions.get(function).copied().unwrap_or_default()
+    }
+}
+
+impl Usage {
+    /// What was counted since `earlier`.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(earlier.requests),
+            calls: self.calls.saturating_sub(earlier.calls),
+            read_units: self.read_units - earlier.read_units,
+            write_units: self.write_units - earlier.write_units,
+        }
+    }
+
+    /// The average request's cost. `None` without requests.
+    pub(crate) fn per_request(&self) -> Option<Cost> {
+        let each = |total: f64| three_digits(total / self.requests as f64);
+        let usd =
+            self.write_units * USD_PER_MILLION_WRITES + self.read_units * USD_PER_MILLION_READS;
+        (self.requests > 0).then(|| Cost {
+            calls: each(self.calls as f64),
+            read_units: each(self.read_units),
+            write_units: each(self.write_units),
+            usd_per_million: each(usd),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_enrollments_of_eight_write_units_cost_five_dollars() {
+        let usage = Usage { requests: 10, calls: 11, read_units: 5.0, write_units: 80.0 };
+        let cost = usage.per_request().unwrap();
+        assert_eq!((cost.calls, cost.read_units, cost.write_units), (1.1, 0.5, 8.0));
+        assert_eq!(cost.usd_per_million, 5.06);
+        assert_eq!(Usage::default().per_request(), None);
+    }
+
+    #[test]
+    fn usage_is_counted_from_an_earlier_reading() {
+        let earlier = Usage { requests: 10, calls: 11, read_units: 5.0, write_units: 80.0 };
+        let later = Usage { requests: 30, calls: 31, read_units: 5.0, write_units: 240.0 };
+        let both = Usage { requests: 20, calls: 20, read_units: 0.0, write_units: 160.0 };
+        assert_eq!(later.since(&earlier), both);
+    }
+
+    #[test]
+    fn a_page_is_read_whatever_else_it_holds() {
+        let page = r#"{"functions": {"enroll": {"requests": 2, "calls": 3, "read_units": 0.5,
+            "write_units": 16.0, "environments": 1, "statuses": {"201": 2}}}, "queues": {}}"#;
+        let status: Status = serde_json::from_str(page).unwrap();
+        assert_eq!(status.of("enroll").calls, 3);
+        assert_eq!(status.of("drop"), Usage::default());
+    }
+}
