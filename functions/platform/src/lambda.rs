@@ -12,6 +12,7 @@ use std::time::Duration;
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
 use aws_lambda_events::encodings::Body;
 use futures_util::FutureExt;
+use http::header::HOST;
 use http::uri::PathAndQuery;
 use lambda_http::request::LambdaRequest;
 pub use lambda_runtime::Error;
@@ -102,21 +103,22 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// The request in an event. The conversion in `lambda_http` panics on base64
-/// that is none and on a path that cannot stand in a URI, so both are looked
-/// at first.
+/// The request in an event. The conversion in `lambda_http` panics on a host
+/// that cannot stand in a URL, on base64 that is none and on a query that is not
+/// encoded; a caller's bad event must not look like a failure of ours.
 fn to_request(mut event: ApiGatewayV2httpRequest) -> Result<Request, Problem> {
     if event.is_base64_encoded && !event.body.as_deref().is_none_or(is_base64) {
         return Err(Problem::invalid("body", "expected base64"));
-    }
-    let path = event.raw_path.as_deref().unwrap_or_default();
-    if path.parse::<PathAndQuery>().is_err() {
-        event.raw_path = Some("/".to_owned());
     }
     let query = event.raw_query_string.as_deref().unwrap_or_default();
     if format!("/?{query}").parse::<PathAndQuery>().is_err() {
         return Err(Problem::invalid("query", "expected a percent-encoded query"));
     }
+    if !event.raw_path.as_deref().is_some_and(|path| path.starts_with('/')) {
+        event.raw_path = Some("/".to_owned());
+    }
+    event.headers.remove(HOST); // no handler asks by which name it was called
+    event.request_context.domain_name = None;
     Ok(LambdaRequest::ApiGatewayV2(event).into())
 }
 
@@ -190,9 +192,14 @@ mod tests {
         let mut bad_query = event("");
         bad_query.raw_query_string = Some("a b".into());
         assert_eq!(invoke(&app, OK, bad_query).await.response.status(), 400);
-        let mut odd_path = event("");
-        odd_path.raw_path = Some("/a b/\u{7f}".into());
-        assert_eq!(invoke(&app, OK, odd_path).await.response.status(), 204);
+        for path in ["", "evil:99999999", "/a b/\u{7f}", "//[", "/\\?#", "/é%zz"] {
+            let mut odd = event("");
+            odd.raw_path = Some(path.into());
+            odd.headers.insert(HOST, "evil[".parse().unwrap());
+            odd.headers.insert("x-forwarded-proto", "::".parse().unwrap());
+            odd.request_context.domain_name = Some("evil[".into());
+            assert_eq!(invoke(&app, OK, odd).await.response.status(), 204, "{path}");
+        }
     }
 
     #[test]

@@ -26,6 +26,10 @@ use std::process::ExitCode;
 
 use options::Options;
 
+/// The one that `cargo local` has, since a cloud of one's own runs in here.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let options = Options::from_command_line();
     let runtime = match tokio::runtime::Runtime::new() {

@@ -111,7 +111,7 @@ impl HotCourse {
 
     fn check(&self) -> Result<(), String> {
         let (students, courses) = (self.students as u64, self.courses as u64);
-        if !(1..=MOST).contains(&students) {
+        if !(1..=MOST).contains(&self.students) {
             return Err(format!("--students must be from 1 to {MOST}"));
         }
         if courses == 0 || courses > students || courses > self.seats {

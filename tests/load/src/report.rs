@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::invariants::Invariant;
 use crate::record::{Latency, Samples};
-use crate::status::Cost;
+use crate::status::{Cost, Usage};
 
 /// A named part of a run, as it was recorded.
 pub(crate) struct Phase {
@@ -33,6 +33,8 @@ pub(crate) struct Report {
     pub(crate) seed: u64,
     /// How many users there were.
     pub(crate) users: usize,
+    /// Whether all were through before the run was stopped.
+    pub(crate) is_complete: bool,
     /// The first phase, which is the measured one.
     #[serde(flatten)]
     pub(crate) measured: Measured,
@@ -87,19 +89,22 @@ pub(crate) struct Measured {
     pub(crate) last_loss: Option<String>,
 }
 
-/// What one operation cost on average.
+/// What one operation did and what it cost.
 #[derive(Serialize)]
 pub(crate) struct Operation {
     /// Requests that were sent.
     pub(crate) requests: u64,
-    /// DynamoDB calls of one. `None` without a status page, as below.
-    pub(crate) calls: Option<f64>,
+    /// DynamoDB calls of all of them. `None` without a status page, as below.
+    pub(crate) calls: Option<u64>,
     /// Read request units.
     pub(crate) read_units: Option<f64>,
     /// Write request units.
     pub(crate) write_units: Option<f64>,
-    /// US dollars for a million.
+    /// US dollars for a million requests.
     pub(crate) usd_per_million: Option<f64>,
+    /// The average request's cost.
+    #[serde(skip)]
+    pub(crate) cost: Option<Cost>,
 }
 
 /// What a request cost in one tenth of the measured phase.
@@ -153,14 +158,16 @@ impl From<&Samples> for Measured {
 }
 
 impl Operation {
-    /// An operation of so many requests that cost so much each, if that is known.
-    pub(crate) fn new(requests: u64, cost: Option<Cost>) -> Self {
+    /// An operation of so many requests, and what the status page says of it.
+    pub(crate) fn new(requests: u64, usage: Option<Usage>) -> Self {
+        let cost = usage.and_then(|usage| usage.per_request());
         Self {
             requests,
-            calls: cost.map(|cost| cost.calls),
-            read_units: cost.map(|cost| cost.read_units),
-            write_units: cost.map(|cost| cost.write_units),
+            calls: usage.map(|usage| usage.calls),
+            read_units: usage.map(|usage| usage.read_units),
+            write_units: usage.map(|usage| usage.write_units),
             usd_per_million: cost.map(|cost| cost.usd_per_million),
+            cost,
         }
     }
 }
@@ -211,9 +218,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_null() {
+    fn an_operation_has_totals_and_what_is_not_known_is_null() {
         let json = serde_json::to_value(Operation::new(3, None)).unwrap();
         assert_eq!(json["requests"], 3);
         assert!(json["calls"].is_null() && json["usd_per_million"].is_null());
+        let usage = Usage { requests: 3, calls: 4, read_units: 0.5, write_units: 24.0 };
+        let json = serde_json::to_value(Operation::new(3, Some(usage))).unwrap();
+        assert_eq!((&json["calls"], &json["usd_per_million"]), (&4.into(), &5.02.into()));
     }
 }

@@ -66,20 +66,19 @@ async fn open(common: &Common, seed: u64) -> Result<Cloud, Error> {
 }
 
 fn report(scenario: &'static str, users: &Users, seed: u64, outcome: Outcome) -> Report {
-    let Outcome { phases, aside, deciles, status, invariants } = outcome;
+    let Outcome { phases, is_complete, aside, deciles, status, invariants } = outcome;
     let part = |phase: &Phase| Part { name: phase.name, measured: (&phase.samples).into() };
     let parts: Vec<Part> = phases.iter().map(part).collect();
     let samples: Vec<&Samples> = phases.iter().map(|phase| &phase.samples).collect();
     let unknown_outcomes = samples.iter().map(|samples| samples.unknown_outcomes()).sum();
     let mut requests = BTreeMap::<&'static str, u64>::new();
-    for (operation, count) in samples.into_iter().chain([&aside]).flat_map(|s| &s.operations) {
+    for (operation, count) in samples.into_iter().chain(&aside).flat_map(|s| &s.operations) {
         *requests.entry(operation).or_default() += count;
     }
     let operations = requests.into_iter().map(|(operation, requests)| {
         let usage =
             status.as_ref().map(|(before, after)| after.of(operation).since(&before.of(operation)));
-        let cost = usage.and_then(|usage| usage.per_request());
-        (operation.to_owned(), Operation::new(requests, cost))
+        (operation.to_owned(), Operation::new(requests, usage))
     });
     Report {
         scenario,
@@ -87,6 +86,7 @@ fn report(scenario: &'static str, users: &Users, seed: u64, outcome: Outcome) ->
         url: users.url.clone(),
         seed,
         users: users.count,
+        is_complete,
         measured: parts[0].measured.clone(),
         operations: operations.collect(),
         phases: parts,

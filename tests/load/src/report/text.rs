@@ -16,6 +16,9 @@ impl Report {
             "A closed model: a user waits for the answer before the next request, so a slower \
              server gets fewer requests. No think time."
         )?;
+        if !self.is_complete {
+            writeln!(out, "Stopped before everybody was through.")?;
+        }
         self.print_phases(out)?;
         print_operations(out, &self.operations)?;
         print_deciles(out, self.deciles.as_deref())?;
@@ -94,9 +97,9 @@ fn print_operations(
             out,
             "{name:<16}{:>9}{:>9}{:>9}{:>9}{:>12}",
             operation.requests,
-            known(operation.calls),
-            known(operation.read_units),
-            known(operation.write_units),
+            known(operation.cost.map(|cost| cost.calls)),
+            known(operation.cost.map(|cost| cost.read_units)),
+            known(operation.cost.map(|cost| cost.write_units)),
             known(operation.usd_per_million),
         )?;
     }

@@ -30,8 +30,8 @@ use crate::status::Status;
 use crate::users::Users;
 use crate::wire::Wire;
 
-/// How long an environment may answer `COURSE_FULL` from memory.
-const FULL_IS_REMEMBERED: Duration = Duration::from_millis(1_000);
+/// How long an environment may answer `COURSE_FULL` from memory, in milliseconds.
+const FULL_IS_REMEMBERED_MS: i64 = 1_000;
 /// For each seat that is dropped, so many of those who were refused try again.
 const TRIES_PER_FREE_SEAT: usize = 4;
 
@@ -39,8 +39,10 @@ const TRIES_PER_FREE_SEAT: usize = 4;
 pub(crate) struct Outcome {
     /// Each phase with what was recorded, the rush first.
     pub(crate) phases: Vec<Phase>,
+    /// Whether all were through before the run was stopped.
+    pub(crate) is_complete: bool,
     /// Requests of setting up and reading back.
-    pub(crate) aside: Samples,
+    pub(crate) aside: Vec<Samples>,
     /// Cost by tenth of the rush. `None` without a status page.
     pub(crate) deciles: Option<Vec<Decile>>,
     /// The status page before and after.
@@ -68,12 +70,12 @@ pub(crate) async fn run(
 ) -> Result<Outcome, Error> {
     let wire = Wire::to(cloud.url())?;
     let mut plan = Plan::new(shape, cloud.now());
-    let aside = Arc::new(Recorder::new()?);
-    let staff = Caller::new(Arc::new(wire.clone()), &aside);
     let staff_token = cloud.staff_token()?;
     let before = Status::read(&wire).await;
-    let total = plan.setup_requests();
-    progress::show("set-up", total, &aside, setup::create(&staff, &staff_token, &plan)).await?;
+    let set_up = Arc::new(Recorder::new()?);
+    let staff = Caller::new(Arc::new(wire.clone()), &set_up);
+    let creating = setup::create(&staff, &staff_token, &plan);
+    progress::show("set-up", plan.setup_requests(), &set_up, creating).await?;
     plan.sign_tokens(cloud)?;
 
     let plan = Arc::new(plan);
@@ -85,17 +87,20 @@ pub(crate) async fn run(
         fits = run.drop_and_try_again(random).await?;
     }
 
-    let read_back = read_back::read(&staff, &staff_token, &run.plan);
-    let total = total + run.plan.read_back_requests();
-    let seen = progress::show("read back", total, &aside, read_back).await?;
+    let checked = Arc::new(Recorder::new()?);
+    let staff = Caller::new(Arc::new(wire.clone()), &checked);
+    let reading = read_back::read(&staff, &staff_token, &run.plan);
+    let total = run.plan.read_back_requests();
+    let seen = progress::show("read back", total, &checked, reading).await?;
     let after = Status::read(&wire).await;
+    let is_complete = fits.is_some();
     let expected = Expected { plan: &run.plan, told: run.ledger.told(), fits };
     let mut invariants = checks::all(&expected, &seen);
     let samples: Vec<Samples> = run.phases.iter().map(|phase| phase.samples.clone()).collect();
     invariants.push(invariants::no_server_error(&samples));
     invariants.push(invariants::only_refusals(&run.plan.expected_refusals(), &samples));
-    let (phases, aside) = (run.phases, aside.samples());
-    Ok(Outcome { phases, aside, deciles, status: before.zip(after), invariants })
+    let (phases, aside) = (run.phases, vec![set_up.samples(), checked.samples()]);
+    Ok(Outcome { phases, is_complete, aside, deciles, status: before.zip(after), invariants })
 }
 
 impl Run<'_> {
@@ -127,10 +132,7 @@ impl Run<'_> {
         if !self.play("drop", drops, None).await? {
             return Ok(None);
         }
-        let free_at = self
-            .cloud
-            .now()
-            .plus_millis(1 + i64::try_from(FULL_IS_REMEMBERED.as_millis()).unwrap_or(1_000));
+        let free_at = self.cloud.now().plus_millis(FULL_IS_REMEMBERED_MS);
         while self.cloud.now() <= free_at {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -13,7 +13,7 @@ use crate::error::Error;
 /// against one table do not meet. It fits into 2^53 until the year 2106.
 const IDS_PER_SECOND: u64 = 1 << 21;
 /// The most students or courses of one run.
-pub(crate) const MOST: u64 = IDS_PER_SECOND - 1;
+pub(crate) const MOST: usize = (1 << 21) - 1;
 
 /// Credits of each course.
 const CREDIT: u32 = 3;
@@ -182,9 +182,9 @@ pub(crate) mod tests {
         let last_second = Instant::from_millis(4_294_967_295_000);
         let shape = Shape { students: 1, seats: 1, courses: 1, repeats: 1 };
         let last = Plan::new(shape, last_second);
-        assert!(last.student_id(MOST as usize - 1) < 1 << 53);
+        assert!(last.student_id(MOST - 1) < 1 << 53);
         let next = Plan::new(shape, Instant::from_millis(1_900_000_001_000));
-        assert!(plan(1, 1, 1).student_id(MOST as usize - 1) < next.student_id(0));
+        assert!(plan(1, 1, 1).student_id(MOST - 1) < next.student_id(0));
     }
 
     #[test]
