@@ -62,7 +62,7 @@ async fn raise(app: &App, mut course: Course, target: u64) -> Result<Course, Pro
 
 /// Removes free seats, spread evenly over the stripes that have some.
 async fn lower(app: &App, mut course: Course, target: u64) -> Result<Course, Problem> {
-    let mut free = seats::look(app, &course, Read::Consistent).await?.as_ref().clone();
+    let mut free = seats::look(app, &course, Read::Consistent).await?.stripes.clone();
     free.retain(|stripe| stripe.seats_left > 0);
     if free.is_empty() {
         return Err(Refusal::CapacityBelowEnrolled { capacity: course.capacity }.into());

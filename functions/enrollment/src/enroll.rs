@@ -22,7 +22,7 @@ use crate::ids::{CourseId, StudentId};
 use crate::meeting::periods;
 use crate::plan::Plan;
 use crate::refusal::Refusal;
-use crate::seats::{self, Stripe};
+use crate::seats::{self, Look, Stripe};
 use crate::{TABLE, courses, keys};
 
 /// The function.
@@ -121,7 +121,7 @@ enum Seen {
     /// Somebody looked, and there was no seat.
     Full,
     /// These stripes, but for those that refused since.
-    Seats(Arc<Vec<Stripe>>, Vec<u32>),
+    Stripes(Arc<Look>, Vec<u32>),
 }
 
 /// What came of trying one stripe.
@@ -175,17 +175,17 @@ impl<'a> Attempt<'a> {
     async fn take_a_seat(mut self) -> Result<Reply, Problem> {
         let mut seen = match seats::remembered(self.app, self.course.course_id) {
             None => Seen::Nothing,
-            Some(stripes) if stripes.iter().all(|s| s.seats_left == 0) => Seen::Full,
-            Some(stripes) => Seen::Seats(stripes, Vec::new()),
+            Some(look) if look.is_complete && !look.has_seats() => Seen::Full,
+            Some(look) => Seen::Stripes(look, Vec::new()),
         };
         loop {
             let stripe = match &seen {
                 Seen::Nothing | Seen::Full => seats::choose_blindly(self.app, &self.course),
-                Seen::Seats(stripes, refused) => seats::choose(self.app, stripes, refused),
+                Seen::Stripes(look, refused) => seats::choose(self.app, &look.stripes, refused),
             };
             let Some(stripe) = stripe else {
-                match self.look(&seen).await? {
-                    Some(stripes) => seen = Seen::Seats(stripes, Vec::new()),
+                match self.look_at_all(&seen).await? {
+                    Some(look) => seen = Seen::Stripes(look, Vec::new()),
                     None => return self.refuse_by_reading(Refusal::CourseFull).await,
                 }
                 continue;
@@ -193,8 +193,11 @@ impl<'a> Attempt<'a> {
             match (self.try_stripe(stripe).await?, &mut seen) {
                 (Tried::Served(reply), _) => return Ok(reply),
                 (Tried::NoSeatHere, Seen::Full) => return Err(Refusal::CourseFull.into()),
-                (Tried::NoSeatHere, Seen::Seats(_, refused)) => refused.push(stripe),
-                (Tried::NoSeatHere, Seen::Nothing) => seen = Seen::Seats(Arc::default(), vec![]),
+                (Tried::NoSeatHere, Seen::Stripes(_, refused)) => refused.push(stripe),
+                (Tried::NoSeatHere, Seen::Nothing) => {
+                    let look = seats::sample(self.app, &self.course).await?;
+                    seen = Seen::Stripes(look, vec![stripe]);
+                }
                 // Losers must not queue for a stripe that has nothing to give.
                 (Tried::Contended { on_seats: true }, Seen::Full) => {
                     return self.refuse_by_reading(Refusal::CourseFull).await;
@@ -204,23 +207,16 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Looks for stripes with seats. `None` once a consistent look, by the
-    /// course as it is now, found none.
-    async fn look(&mut self, seen: &Seen) -> Result<Option<Arc<Vec<Stripe>>>, Problem> {
-        let has_seats = |stripes: &Vec<Stripe>| stripes.iter().any(|s| s.seats_left > 0);
-        let looked_before = matches!(seen, Seen::Seats(stripes, _) if !stripes.is_empty());
-        if looked_before {
-            self.pause().await?; // somebody was faster: let the crowd thin out
-        } else {
-            let stripes = seats::look(self.app, &self.course, Read::Eventual).await?;
-            if has_seats(&stripes) {
-                return Ok(Some(stripes));
-            }
+    /// Looks at every stripe, by the course as it is now. `None` when none has
+    /// a seat.
+    async fn look_at_all(&mut self, seen: &Seen) -> Result<Option<Arc<Look>>, Problem> {
+        if matches!(seen, Seen::Stripes(look, _) if look.is_complete) {
+            self.pause().await?; // others were faster: let the crowd thin out
         }
         let course = courses::get_fresh(self.app, self.course.course_id).await?;
         let course = course.ok_or_else(|| broken("the course"))?;
-        let stripes = seats::look(self.app, &course, Read::Consistent).await?;
-        Ok(has_seats(&stripes).then_some(stripes))
+        let look = seats::look(self.app, &course, Read::Consistent).await?;
+        Ok(look.has_seats().then_some(look))
     }
 
     async fn try_stripe(&mut self, stripe: u32) -> Result<Tried, Problem> {

@@ -39,15 +39,16 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let course =
         if is_fresh { courses::get_fresh(app, id).await? } else { courses::get(app, id).await? };
     let course = course.ok_or(Refusal::CourseNotFound)?;
-    let stripes = match seats::remembered(app, id).filter(|_| !is_fresh) {
-        Some(stripes) => stripes,
+    let remembered = seats::remembered(app, id).filter(|look| look.is_complete && !is_fresh);
+    let look = match remembered {
+        Some(look) => look,
         None => {
             let read = if is_fresh { Read::Consistent } else { Read::Eventual };
             seats::look(app, &course, read).await?
         }
     };
+    let stripes = look.stripes.iter();
     let (capacity, left) = stripes
-        .iter()
         .fold((0, 0), |(seats, left), stripe| (seats + stripe.seats, left + stripe.seats_left));
     let seats = Seats { capacity, enrolled: capacity - left, left };
     Reply::ok(&View { course: course.view(), seats })

@@ -208,8 +208,8 @@ async fn require_unused(app: &App, seen: &Course, now: Instant) -> Result<(), Pr
             "Enrollment must have been closed for 20 seconds, and stay closed for as long.",
         ));
     }
-    let stripes = seats::look(app, seen, Read::Consistent).await?;
-    if stripes.iter().any(|stripe| stripe.seats_left < stripe.seats) {
+    let look = seats::look(app, seen, Read::Consistent).await?;
+    if look.stripes.iter().any(|stripe| stripe.seats_left < stripe.seats) {
         return Err(Problem::from(Refusal::CourseInUse).detail("Students are enrolled."));
     }
     Ok(())

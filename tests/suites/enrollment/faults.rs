@@ -97,10 +97,10 @@ async fn a_sell_out_in_which_every_first_answer_is_lost_is_still_exact() {
     world.students(64).await;
     world.course(101, 30).await;
     world.faults.always(WRITE, Fault::LostFirstAnswer);
-    let answers = race(64, |i| world.enroll(i + 1, 101)).await;
+    let answers = race(1..=64, |student| world.enroll(student, 101)).await;
     assert_eq!(count(&answers, 201), 30);
     assert_eq!(answers.iter().filter(|answer| answer.code() == "COURSE_FULL").count(), 34);
-    let drops = race(64, |i| world.drop_course(i + 1, 101)).await;
+    let drops = race(1..=64, |student| world.drop_course(student, 101)).await;
     assert_eq!(count(&drops, 204), 30);
     assert_eq!(world.seats(101).await, (30, 0, 30));
     world.assert_consistent(&[101], 64).await;

@@ -57,7 +57,7 @@ async fn changes_at_the_same_time_as_enrollments_lose_no_credit() {
         world.course_at(id, 9, day, 1, 3).await;
     }
     let staff = world.as_staff();
-    let answers = race(64, |i| {
+    let answers = race(0..64, |i| {
         let (world, staff) = (&world, &staff);
         async move {
             if i % 16 == 0 {

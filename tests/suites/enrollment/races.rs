@@ -10,7 +10,7 @@ async fn exactly_the_capacity_gets_in_and_no_seat_is_left_behind() {
     let world = World::start().await;
     world.students(96).await;
     world.course(101, 40).await;
-    let answers = race(96, |i| world.enroll(i + 1, 101)).await;
+    let answers = race(1..=96, |student| world.enroll(student, 101)).await;
     assert_eq!(count(&answers, 201), 40);
     for answer in answers.into_iter().filter(|answer| answer.status != 201) {
         answer.refused(409, "COURSE_FULL");
@@ -27,7 +27,7 @@ async fn the_last_seat_of_many_stripes_is_found_and_given_once() {
     for student in 1..=32 {
         world.enroll(student, 101).await.expect(201);
     }
-    let answers = race(64, |i| world.enroll(i + 33, 101)).await;
+    let answers = race(33..=96, |student| world.enroll(student, 101)).await;
     assert_eq!(count(&answers, 201), 1);
     assert_eq!(count(&answers, 409), 63);
     world.assert_consistent(&[101], 96).await;
@@ -38,7 +38,7 @@ async fn the_same_student_gets_in_once() {
     let world = World::start().await;
     world.students(1).await;
     world.course(101, 100).await;
-    let answers = race(64, |_| world.enroll(1, 101)).await;
+    let answers = race(0..64, |_| world.enroll(1, 101)).await;
     assert_eq!(count(&answers, 201), 1);
     for answer in answers.into_iter().filter(|answer| answer.status != 201) {
         answer.refused(409, "ALREADY_ENROLLED");
@@ -53,7 +53,7 @@ async fn the_same_key_gets_the_same_answer_however_many_send_it_at_once() {
     world.students(1).await;
     world.course(101, 100).await;
     let caller = world.as_member("m1").with("idempotency-key", "one");
-    let answers = race(64, |_| caller.enroll(1, 101)).await;
+    let answers = race(0..64, |_| caller.enroll(1, 101)).await;
     assert_eq!(count(&answers, 201), 64);
     assert!(answers.iter().all(|answer| answer.json == answers[0].json));
     assert_eq!(world.seats(101).await, (100, 1, 99));
@@ -73,7 +73,7 @@ async fn one_student_cannot_outrun_credits_or_hours() {
             courses.push(id);
         }
     }
-    let answers = race(70, |i| world.enroll(1, courses[i as usize % courses.len()])).await;
+    let answers = race(courses.repeat(5), |course| world.enroll(1, course)).await;
     assert_eq!(count(&answers, 201), 6);
     assert_eq!(count(&answers, 409), 64);
     let codes: Vec<&str> = answers.iter().map(suites::Answer::code).collect();
@@ -88,7 +88,7 @@ async fn a_seat_that_is_dropped_many_times_at_once_comes_back_once() {
     world.students(1).await;
     world.course(101, 7).await;
     world.enroll(1, 101).await.expect(201);
-    let answers = race(64, |_| world.drop_course(1, 101)).await;
+    let answers = race(0..64, |_| world.drop_course(1, 101)).await;
     assert_eq!(count(&answers, 204), 1);
     for answer in answers.into_iter().filter(|answer| answer.status != 204) {
         answer.refused(404, "ENROLLMENT_NOT_FOUND");
@@ -105,13 +105,13 @@ async fn drops_and_enrollments_around_a_full_course_keep_every_seat() {
     for student in 1..=20 {
         world.enroll(student, 101).await.expect(201);
     }
-    let answers = race(80, |i| {
+    let answers = race(1..=80, |student| {
         let world = &world;
         async move {
-            if i < 20 {
-                world.drop_course(i + 1, 101).await
+            if student <= 20 {
+                world.drop_course(student, 101).await
             } else {
-                world.enroll(i + 1, 101).await
+                world.enroll(student, 101).await
             }
         }
     });
@@ -122,7 +122,7 @@ async fn drops_and_enrollments_around_a_full_course_keep_every_seat() {
     assert_eq!(world.seats(101).await, (20, entered, 20 - entered));
     // Those who came too early get what is left.
     world.clock.advance(1_000);
-    let answers = race(60, |i| world.enroll(i + 21, 101)).await;
+    let answers = race(21..=80, |student| world.enroll(student, 101)).await;
     assert_eq!(count(&answers, 201) as u64, 20 - entered);
     assert_eq!(world.seats(101).await, (20, 20, 0));
     world.assert_consistent(&[101], 80).await;
@@ -143,9 +143,9 @@ async fn capacity_raised_and_lowered_during_the_rush_stays_exact() {
             tokio::task::yield_now().await;
         }
     };
-    let changes = race(8, |i| put([60, 20, 45, 70, 33, 64, 25, 50][i as usize]));
+    let changes = race([60, 20, 45, 70, 33, 64, 25, 50], put);
     let (answers, changed, _) =
-        tokio::join!(race(96, |i| world.enroll(i + 1, 101)), changes, watched);
+        tokio::join!(race(1..=96, |student| world.enroll(student, 101)), changes, watched);
     assert!(answers.iter().all(|a| a.status == 201 || a.code() == "COURSE_FULL"));
     for answer in &changed {
         let is_allowed = answer.status == 200 || answer.code() == "CAPACITY_BELOW_ENROLLED";

@@ -203,13 +203,15 @@ pub fn instant(text: &str) -> Instant {
     text.parse().expect("a valid time")
 }
 
-/// Runs `count` requests at once, each on a task of its own, and gathers what
-/// they answered.
-pub async fn race<F>(count: u64, request: impl Fn(u64) -> F) -> Vec<Answer>
+/// Sends a request for each of `inputs`, all at once, and gathers the answers.
+pub async fn race<T, F>(
+    inputs: impl IntoIterator<Item = T>,
+    request: impl Fn(T) -> F,
+) -> Vec<Answer>
 where
     F: Future<Output = Answer>,
 {
-    join_all((0..count).map(request)).await
+    join_all(inputs.into_iter().map(request)).await
 }
 
 /// How many answers had this status.
