@@ -184,7 +184,7 @@ impl<'a> Attempt<'a> {
                 Seen::Stripes(look, refused) => seats::choose(self.app, &look.stripes, refused),
             };
             let Some(stripe) = stripe else {
-                match self.look_at_all(&seen).await? {
+                match self.look_further(&seen).await? {
                     Some(look) => seen = Seen::Stripes(look, Vec::new()),
                     None => return self.refuse_by_reading(Refusal::CourseFull).await,
                 }
@@ -194,10 +194,7 @@ impl<'a> Attempt<'a> {
                 (Tried::Served(reply), _) => return Ok(reply),
                 (Tried::NoSeatHere, Seen::Full) => return Err(Refusal::CourseFull.into()),
                 (Tried::NoSeatHere, Seen::Stripes(_, refused)) => refused.push(stripe),
-                (Tried::NoSeatHere, Seen::Nothing) => {
-                    let look = seats::sample(self.app, &self.course).await?;
-                    seen = Seen::Stripes(look, vec![stripe]);
-                }
+                (Tried::NoSeatHere, Seen::Nothing) => seen = Seen::Stripes(Arc::default(), vec![]),
                 // Losers must not queue for a stripe that has nothing to give.
                 (Tried::Contended { on_seats: true }, Seen::Full) => {
                     return self.refuse_by_reading(Refusal::CourseFull).await;
@@ -207,11 +204,23 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Looks at every stripe, by the course as it is now. `None` when none has
-    /// a seat.
-    async fn look_at_all(&mut self, seen: &Seen) -> Result<Option<Arc<Look>>, Problem> {
-        if matches!(seen, Seen::Stripes(look, _) if look.is_complete) {
-            self.pause().await?; // others were faster: let the crowd thin out
+    /// Looks at more stripes than were seen, at last at all, by the course as it
+    /// is now. `None` when none of those has a seat.
+    async fn look_further(&mut self, seen: &Seen) -> Result<Option<Arc<Look>>, Problem> {
+        match seen {
+            Seen::Stripes(look, _) if look.is_complete => {
+                self.pause().await?; // others were faster: let the crowd thin out
+            }
+            Seen::Stripes(look, _) => {
+                let mut seen = look.stripes.len();
+                while let Some(look) = seats::sample(self.app, &self.course, seen).await? {
+                    if look.has_seats() {
+                        return Ok(Some(look));
+                    }
+                    seen = if look.is_complete { usize::MAX } else { look.stripes.len() };
+                }
+            }
+            Seen::Nothing | Seen::Full => {}
         }
         let course = courses::get_fresh(self.app, self.course.course_id).await?;
         let course = course.ok_or_else(|| broken("the course"))?;

@@ -19,8 +19,8 @@ use crate::{TABLE, keys};
 /// How long a look at the stripes is remembered, in milliseconds.
 pub const LOOK_LIFETIME_MS: i64 = 1_000;
 
-/// How many stripes a first look takes in.
-const SAMPLE: usize = 16;
+/// How many stripes the first looks take in, before one takes in all.
+const SAMPLES: [usize; 2] = [16, 64];
 
 /// One stripe of a course's seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Stripe {
 }
 
 /// Stripes as they were when somebody looked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Look {
     /// Those that were looked at.
     pub stripes: Vec<Stripe>,
@@ -116,17 +116,23 @@ pub async fn look(app: &App, course: &Course, read: Read) -> Result<Arc<Look>, P
 }
 
 /// Looks at some stripes of `course`, picked at random, and remembers them for
-/// a second: a sixteenth of the cost of looking at all, and while one stripe in
-/// ten has seats, it finds one four times in five.
-pub async fn sample(app: &App, course: &Course) -> Result<Arc<Look>, Problem> {
+/// a second: more than were `seen` before without finding a seat. `None` when
+/// only a look at all would be more.
+///
+/// While one stripe in ten has seats, 16 of them show one four times in five,
+/// for a sixteenth of the cost of looking at all; while one in fifty has, 64 do.
+pub async fn sample(app: &App, course: &Course, seen: usize) -> Result<Option<Arc<Look>>, Problem> {
+    let Some(wanted) = SAMPLES.into_iter().find(|wanted| *wanted > seen) else {
+        return Ok(None);
+    };
     let mut numbers: Vec<u32> = (0..course.stripes).collect();
-    for place in 0..SAMPLE.min(numbers.len()) {
+    for place in 0..wanted.min(numbers.len()) {
         let rest = numbers.len() - place;
         let other = place + usize::try_from(app.random_below(rest as u64)).unwrap_or(0);
         numbers.swap(place, other);
     }
-    numbers.truncate(SAMPLE);
-    look_at(app, course, numbers, Read::Eventual).await
+    numbers.truncate(wanted);
+    look_at(app, course, numbers, Read::Eventual).await.map(Some)
 }
 
 async fn look_at(
