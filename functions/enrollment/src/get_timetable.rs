@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use platform::auth;
 use platform::clock::Instant;
-use platform::http::Page;
+use platform::http::{List, Page};
 use platform::table::{Read, read};
 use platform::text::{Text, slug};
 use platform::{App, Function, Problem, Reply, Request, http};
@@ -25,11 +25,9 @@ pub const FUNCTION: Function =
     Function { name: "get-timetable", handle: |a, r| Box::pin(handle(a, r)) };
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct View {
-    items: Vec<Entry>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    list: List<Entry>,
     credits: Credits,
 }
 
@@ -57,14 +55,11 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let item = app.table(TABLE).get(keys::plan(student, &term), Read::Consistent).await?;
     let plan = Plan::from_item(item.ok_or(Refusal::StudentNotFound)?)?;
     plan.require_owner(&caller)?;
-    let mut ids: Vec<CourseId> =
-        plan.courses.iter().copied().filter(|id| page.after.is_none_or(|a| *id > a)).collect();
-    let has_more = ids.len() > page.limit;
-    ids.truncate(page.limit);
-    let next_cursor = ids.last().filter(|_| has_more).map(|id| page.cursor(id)).transpose()?;
+    let ids = plan.courses.iter().copied().filter(|id| page.after.is_none_or(|a| *id > a));
+    let (ids, next_cursor) = page.cut(ids.collect())?;
     let items = entries(app, student, &ids).await?;
     let credits = Credits { taken: plan.max_credits - plan.credits_left, max: plan.max_credits };
-    Reply::ok(&View { items, next_cursor, credits })
+    Reply::ok(&View { list: List { items, next_cursor }, credits })
 }
 
 fn term(request: &Request) -> Result<String, Problem> {

@@ -6,10 +6,9 @@
 use std::sync::Arc;
 
 use platform::cache::Cache;
-use platform::http::Page;
+use platform::http::{List, Page};
 use platform::table::{Item, Key, Query, s};
 use platform::{App, Function, Problem, Reply, Request, auth, http};
-use serde::Serialize;
 
 use crate::course::{CourseView, broken};
 use crate::ids::CourseId;
@@ -36,14 +35,6 @@ impl Default for Pages {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct View {
-    items: Vec<CourseView>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
-}
-
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let day: Option<Day> = http::query(&request, "day")?;
     let page = Page::<CourseId>::of(&request, keys::listing_partition(day))?;
@@ -59,16 +50,15 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
             ids
         }
     };
-    let has_more = ids.len() > page.limit;
-    let ids = ids.get(..page.limit).unwrap_or(&ids);
-    let next_cursor = ids.last().filter(|_| has_more).map(|id| page.cursor(id)).transpose()?;
+    let (ids, next_cursor) = page.cut(ids.to_vec())?;
     let courses = if is_staff {
-        courses::get_many_fresh(app, ids).await?
+        courses::get_many_fresh(app, &ids).await?
     } else {
-        courses::get_many(app, ids).await?
+        courses::get_many(app, &ids).await?
     };
-    let items = ids.iter().filter_map(|id| courses.get(id)).map(|course| course.view()).collect();
-    Reply::ok(&View { items, next_cursor })
+    let items: Vec<CourseView> =
+        ids.iter().filter_map(|id| courses.get(id)).map(|course| course.view()).collect();
+    Reply::ok(&List { items, next_cursor })
 }
 
 async fn read_page(

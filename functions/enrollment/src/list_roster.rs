@@ -6,7 +6,7 @@
 
 use platform::auth;
 use platform::clock::Instant;
-use platform::http::Page;
+use platform::http::{List, Page};
 use platform::table::{Item, Query, s};
 use platform::{App, Function, Problem, Reply, Request, http};
 use serde::Serialize;
@@ -19,14 +19,6 @@ use crate::{TABLE, courses, keys};
 /// The function.
 pub const FUNCTION: Function =
     Function { name: "list-roster", handle: |a, r| Box::pin(handle(a, r)) };
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct View {
-    items: Vec<Entry>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,12 +35,9 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     caller.require_staff()?;
     let mut positions = positions(app, course, &page).await?;
     positions.sort_unstable();
-    let has_more = positions.len() > page.limit;
-    positions.truncate(page.limit);
-    let next_cursor = positions.last().filter(|_| has_more);
-    let next_cursor = next_cursor.map(|position| page.cursor(position)).transpose()?;
+    let (positions, next_cursor) = page.cut(positions)?;
     let items = positions.iter().map(|position| entry(position)).collect::<Result<_, _>>()?;
-    Reply::ok(&View { items, next_cursor })
+    Reply::ok(&List::<Entry> { items, next_cursor })
 }
 
 /// More than a page of positions, if there are, from all partitions.

@@ -131,10 +131,27 @@ impl<T: Serialize + DeserializeOwned> Page<T> {
         Ok(Self { limit, after, list })
     }
 
-    /// The `nextCursor` that leads on from `position`.
-    pub fn cursor(&self, position: &T) -> Result<String, Problem> {
-        cursor::encode(&self.list, position)
+    /// The positions on this page, and the cursor that leads on to the next, of
+    /// `positions` from where the page before ended: at least one more than
+    /// [`Page::limit`] if the list goes on.
+    pub fn cut(&self, mut positions: Vec<T>) -> Result<(Vec<T>, Option<String>), Problem> {
+        let goes_on = positions.len() > self.limit;
+        positions.truncate(self.limit);
+        let last = positions.last().filter(|_| goes_on);
+        let next_cursor = last.map(|last| cursor::encode(&self.list, last)).transpose()?;
+        Ok((positions, next_cursor))
     }
+}
+
+/// A page of a list as JSON.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct List<T> {
+    /// What is on the page.
+    pub items: Vec<T>,
+    /// Leads on to the next page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 /// A successful answer.
@@ -277,6 +294,17 @@ mod tests {
             let problem = read(format!(r#"{{"startPeriod": {bad}}}"#)).unwrap_err();
             assert_eq!(field_of(&problem), "startPeriod", "{bad}");
         }
+    }
+
+    #[test]
+    fn the_last_page_has_no_cursor() {
+        let page = Page::of(&Request::default(), "list").unwrap();
+        assert_eq!(page.limit, 20);
+        let (on_page, cursor) = page.cut((0..21).collect::<Vec<u32>>()).unwrap();
+        assert_eq!(on_page.len(), 20);
+        assert_eq!(cursor::decode::<u32>("list", &cursor.unwrap()).unwrap(), 19);
+        assert_eq!(page.cut((0..20).collect()).unwrap().1, None);
+        assert_eq!(page.cut(vec![]).unwrap(), (vec![], None));
     }
 
     #[test]

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use aws_sdk_dynamodb::types::{
     CancellationReason, ConditionCheck, ConsumedCapacity, Delete, KeysAndAttributes, Put,
-    ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
+    ReturnConsumedCapacity, TransactWriteItem, Update,
 };
 use futures_util::future::try_join_all;
 use tokio::time::Instant;
@@ -184,46 +185,30 @@ impl Write {
     fn into_transact_item(self, table: &str) -> Result<TransactWriteItem, WriteError> {
         let names = (!self.names.is_empty()).then_some(self.names);
         let values = (!self.values.is_empty()).then_some(self.values);
-        let all_old = ReturnValuesOnConditionCheckFailure::AllOld;
+        let condition = self.condition;
+        // The SDK's four builders share these setters but no trait.
+        macro_rules! build {
+            ($builder:expr) => {
+                $builder
+                    .table_name(table)
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(AllOld)
+                    .build()
+            };
+        }
         let item = TransactWriteItem::builder();
+        let key_or_item = Some(self.key_or_item);
         let built = match self.verb {
-            Verb::Put => Put::builder()
-                .table_name(table)
-                .set_item(Some(self.key_or_item))
-                .set_condition_expression(self.condition)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .return_values_on_condition_check_failure(all_old)
-                .build()
-                .map(|put| item.put(put)),
-            Verb::Update(expression) => Update::builder()
-                .table_name(table)
-                .set_key(Some(self.key_or_item))
-                .update_expression(expression)
-                .set_condition_expression(self.condition)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .return_values_on_condition_check_failure(all_old)
-                .build()
-                .map(|update| item.update(update)),
-            Verb::Delete => Delete::builder()
-                .table_name(table)
-                .set_key(Some(self.key_or_item))
-                .set_condition_expression(self.condition)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .return_values_on_condition_check_failure(all_old)
-                .build()
-                .map(|delete| item.delete(delete)),
-            Verb::Check => ConditionCheck::builder()
-                .table_name(table)
-                .set_key(Some(self.key_or_item))
-                .set_condition_expression(self.condition)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .return_values_on_condition_check_failure(all_old)
-                .build()
-                .map(|check| item.condition_check(check)),
+            Verb::Put => build!(Put::builder().set_item(key_or_item)).map(|w| item.put(w)),
+            Verb::Update(expression) => {
+                build!(Update::builder().set_key(key_or_item).update_expression(expression))
+                    .map(|w| item.update(w))
+            }
+            Verb::Delete => build!(Delete::builder().set_key(key_or_item)).map(|w| item.delete(w)),
+            Verb::Check => build!(ConditionCheck::builder().set_key(key_or_item))
+                .map(|w| item.condition_check(w)),
         };
         Ok(built.map_err(|error| WriteError::Failed(error.to_string()))?.build())
     }
