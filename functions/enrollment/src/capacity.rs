@@ -4,6 +4,10 @@
 //! small transactions, so that every moment in between is consistent. Whoever
 //! is cut off in the middle leaves a course with another capacity and nothing
 //! else; sending the same request again goes on from there.
+//!
+//! The course also says which capacity was asked for last. Each step holds only
+//! while that stands, so of several requests at once the last one goes through
+//! and the others stop, instead of undoing each other's steps.
 
 use platform::stripes;
 use platform::table::{Read, Refusals, Write, WriteError, n};
@@ -31,9 +35,11 @@ enum Step {
     TooFewFree,
 }
 
-/// Brings the capacity of `course` to `target`, and returns what it became.
-pub async fn reach(app: &App, mut course: Course, target: u64) -> Result<Course, Problem> {
-    while course.capacity != target {
+/// Brings the capacity of `course` to its target, and returns what it became:
+/// another capacity only if another one was asked for meanwhile.
+pub async fn reach(app: &App, mut course: Course) -> Result<Course, Problem> {
+    let target = course.target;
+    while course.capacity != target && course.target == target {
         course = if course.capacity > target {
             lower(app, course, target).await?
         } else if course.stripes < stripes::count(target) {
@@ -50,7 +56,7 @@ async fn raise(app: &App, mut course: Course, target: u64) -> Result<Course, Pro
     let share = (target - course.capacity).div_ceil(course.stripes.into());
     for stripe in 0..course.stripes {
         let seats = share.min(target.saturating_sub(course.capacity));
-        if seats == 0 {
+        if seats == 0 || course.target != target {
             break;
         }
         if let Step::Done(changed) = resize(app, &course, stripe, signed(seats)?).await? {
@@ -70,7 +76,7 @@ async fn lower(app: &App, mut course: Course, target: u64) -> Result<Course, Pro
     let share = (course.capacity - target).div_ceil(free.len() as u64);
     for stripe in free {
         let seats = share.min(stripe.seats_left).min(course.capacity.saturating_sub(target));
-        if seats == 0 {
+        if seats == 0 || course.target != target {
             break;
         }
         if let Step::Done(changed) = resize(app, &course, stripe.number, -signed(seats)?).await? {
@@ -119,10 +125,11 @@ async fn resize(app: &App, course: &Course, stripe: u32, seats: i64) -> Result<S
 
 fn change(seen: &Course, changed: &Course) -> Write {
     Write::update(keys::course(seen.course_id), "SET #capacity = :capacity, stripes = :stripes")
-        .when("#capacity = :seen_capacity AND stripes = :seen_stripes")
+        .when("#capacity = :seen_capacity AND stripes = :seen_stripes AND target = :target")
         .name("#capacity", "capacity")
         .bind(":capacity", n(changed.capacity))
         .bind(":stripes", n(changed.stripes))
+        .bind(":target", n(seen.target))
         .bind(":seen_capacity", n(seen.capacity))
         .bind(":seen_stripes", n(seen.stripes))
 }

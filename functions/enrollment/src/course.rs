@@ -35,6 +35,8 @@ pub struct Course {
     pub term: String,
     /// Seats in all its stripes.
     pub capacity: u64,
+    /// The capacity that was asked for last, and is being brought about.
+    pub target: u64,
     /// Stripes that hold its seats.
     pub stripes: u32,
     /// When enrollment opens: always open before it closes if missing.
@@ -45,7 +47,7 @@ pub struct Course {
     pub closes_at_ms: Option<i64>,
     /// When opening or closing time were changed last; 0 if never.
     pub window_changed_at_ms: i64,
-    /// Counts the changes of everything but `capacity` and `stripes`.
+    /// Counts the changes that staff asked for.
     pub version: u64,
 }
 
@@ -152,6 +154,7 @@ pub(crate) mod tests {
             meetings: vec![Meeting { day_of_week: Day::Mon, start_period: 1, end_period: 3 }],
             term: "default".into(),
             capacity: 30,
+            target: 30,
             stripes: 30,
             opens_at_ms: None,
             closes_at_ms: None,

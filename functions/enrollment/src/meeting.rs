@@ -2,10 +2,11 @@
 
 use garde::Validate;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// A day of the week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[serde(rename_all = "UPPERCASE", try_from = "String")]
 pub enum Day {
     /// Monday.
     Mon,
@@ -54,9 +55,17 @@ impl std::str::FromStr for Day {
     }
 }
 
+impl TryFrom<String> for Day {
+    type Error = NotADay;
+
+    fn try_from(text: String) -> Result<Self, NotADay> {
+        text.parse()
+    }
+}
+
 /// A stretch of periods on one day, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Validate)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", try_from = "Map<String, Value>")]
 pub struct Meeting {
     /// The day.
     #[garde(skip)]
@@ -67,6 +76,25 @@ pub struct Meeting {
     /// The last period, up to 20.
     #[garde(range(min = 1, max = 20), custom(not_before(self.start_period)))]
     pub end_period: u32,
+}
+
+/// The fields of a meeting. They are read by name only: a list of values in
+/// their order is no meeting.
+impl TryFrom<Map<String, Value>> for Meeting {
+    type Error = serde_json::Error;
+
+    fn try_from(fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Fields {
+            day_of_week: Day,
+            start_period: u32,
+            end_period: u32,
+        }
+        let fields = Fields::deserialize(Value::Object(fields))?;
+        let Fields { day_of_week, start_period, end_period } = fields;
+        Ok(Self { day_of_week, start_period, end_period })
+    }
 }
 
 fn not_before(start: u32) -> impl FnOnce(&u32, &()) -> garde::Result {
@@ -107,6 +135,16 @@ mod tests {
         for (start, end) in [(0, 1), (1, 21), (3, 2), (21, 21)] {
             assert!(meeting(start, end).validate().is_err(), "{start}..{end}");
         }
+    }
+
+    #[test]
+    fn a_meeting_is_read_by_the_names_of_its_fields_only() {
+        let read = |text: &str| serde_json::from_str::<Meeting>(text);
+        let text = r#"{"dayOfWeek":"MON","startPeriod":1,"endPeriod":3}"#;
+        assert_eq!(read(text).unwrap(), meeting(1, 3));
+        assert!(read(r#"["MON",1,3]"#).is_err());
+        assert!(read(&text.replace("\"MON\"", r#"{"MON":null}"#)).is_err());
+        assert!(read(&text.replace("MON", "mon")).is_err());
     }
 
     #[test]

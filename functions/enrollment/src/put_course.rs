@@ -63,7 +63,7 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let wanted = parse(id, http::body(&request)?)?;
     caller.require_staff()?;
     let (course, is_new) = put(app, &wanted).await?;
-    let course = capacity::reach(app, course, wanted.capacity).await?;
+    let course = capacity::reach(app, course).await?;
     courses::get_fresh(app, id).await?;
     if is_new {
         Reply::created(format!("/courses/{id}"), &course.view())
@@ -87,6 +87,7 @@ fn parse(course_id: CourseId, body: Body) -> Result<Course, Problem> {
         meetings,
         term: term.map_or_else(|| DEFAULT_TERM.to_owned(), Text::into_string),
         capacity,
+        target: capacity,
         stripes: stripes::count(capacity),
         opens_at_ms: opens_at.map(Instant::as_millis),
         closes_at_ms: closes_at.map(Instant::as_millis),
@@ -183,7 +184,8 @@ async fn change(
     }
     let same_window =
         (seen.opens_at_ms, seen.closes_at_ms) == (wanted.opens_at_ms, wanted.closes_at_ms);
-    if !in_use && same_window && seen.name == wanted.name {
+    let same_target = seen.target == wanted.target;
+    if !in_use && same_window && same_target && seen.name == wanted.name {
         return Ok(None);
     }
     let course = Course {
@@ -217,11 +219,12 @@ async fn require_unused(app: &App, seen: &Course, now: Instant) -> Result<(), Pr
 
 /// What a change writes: all but capacity and stripes, which may be changing
 /// at the same time.
-const CHANGING: [&str; 8] = [
+const CHANGING: [&str; 9] = [
     "name",
     "credit",
     "meetings",
     "term",
+    "target",
     "opens_at_ms",
     "closes_at_ms",
     "window_changed_at_ms",

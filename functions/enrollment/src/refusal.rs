@@ -71,7 +71,8 @@ const COURSE_IN_USE: Kind = Kind::new(
 const CAPACITY_BELOW_ENROLLED: Kind = Kind::new(
     409,
     "CAPACITY_BELOW_ENROLLED",
-    "More students are enrolled than that; the capacity was lowered as far as it goes.",
+    "More students are enrolled than that; the capacity was lowered as far as it goes, and \
+     everything else was changed as asked.",
 );
 
 impl Refusal {

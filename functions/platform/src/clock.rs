@@ -90,20 +90,42 @@ impl std::fmt::Display for Instant {
 
 /// Text that is not a moment.
 #[derive(Debug, thiserror::Error)]
-#[error("expected a time as in 2030-01-01T00:00:00Z")]
+#[error("expected a time as in 2030-01-01T00:00:00Z, from year 1 to 9999-12-30")]
 pub struct NotAnInstant;
 
 impl std::str::FromStr for Instant {
     type Err = NotAnInstant;
 
     fn from_str(text: &str) -> Result<Self, NotAnInstant> {
+        if !is_rfc_3339_or_local(text) {
+            return Err(NotAnInstant);
+        }
         let with_offset = text.parse::<Timestamp>();
         let timestamp = with_offset.or_else(|_| {
             let local = text.parse::<jiff::civil::DateTime>()?;
             jiff::tz::TimeZone::UTC.to_timestamp(local)
         });
-        timestamp.map(|t| Self::from_millis(t.as_millisecond())).map_err(|_| NotAnInstant)
+        let ms = timestamp.map_err(|_| NotAnInstant)?.as_millisecond();
+        if (FIRST_MS..=LAST_MS).contains(&ms) { Ok(Self(ms)) } else { Err(NotAnInstant) }
     }
+}
+
+/// Whether `text` has the form of RFC 3339, with or without an offset. The
+/// parser by itself also takes dates without a time and names of zones.
+fn is_rfc_3339_or_local(text: &str) -> bool {
+    let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let Some(rest) =
+        form.to_ascii_uppercase().strip_prefix("0000-00-00T00:00:00").map(str::to_owned)
+    else {
+        return false;
+    };
+    let fraction =
+        rest.strip_prefix('.').map_or(0, |f| 1 + f.find(|c| c != '0').unwrap_or(f.len()));
+    let (fraction, offset) = rest.split_at(fraction);
+    let has_offset = matches!(offset, "+00:00" | "-00:00");
+    let hours = text.rsplit(['+', '-']).next().and_then(|offset| offset.get(..2));
+    (fraction.is_empty() || (2..=10).contains(&fraction.len()))
+        && (matches!(offset, "" | "Z") || (has_offset && hours.is_some_and(|hours| hours <= "23")))
 }
 
 impl Serialize for Instant {
@@ -134,7 +156,21 @@ mod tests {
 
     #[test]
     fn what_is_no_moment_is_refused() {
-        for text in ["", "tomorrow", "2030-13-01T00:00:00Z", "1893456000", "2030-02-30T00:00:00Z"] {
+        for text in [
+            "",
+            "tomorrow",
+            "1893456000",
+            "2030-01-01",
+            "20300101T000000Z",
+            "2030-13-01T00:00:00Z",
+            "2030-02-30T00:00:00Z",
+            "2030-01-01T00:00:00+25:00",
+            "2030-01-01T00:00:00.Z",
+            "2030-01-01T00:00:00[Europe/Berlin]",
+            "0000-01-01T00:00:00Z",
+            "9999-12-31T23:59:59Z",
+            "２030-01-01T00:00:00Z",
+        ] {
             assert!(text.parse::<Instant>().is_err(), "{text:?} was read as a time");
         }
     }

@@ -43,15 +43,30 @@ where
     // Fields that are passed over must be JSON too, and nested no deeper than
     // 128, which is looked at only in what is kept.
     let text = std::str::from_utf8(bytes).map_err(|error| Problem::invalid("body", error))?;
-    serde_json::from_str::<Value>(text).map_err(|error| Problem::invalid("body", error))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| Problem::invalid("body", error))?;
+    if !value.is_object() {
+        return Err(Problem::invalid("body", "expected a JSON object"));
+    }
     let mut json = serde_json::Deserializer::from_str(text);
     let value: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
-        let field = if path == "." { "body".to_owned() } else { path };
-        Problem::invalid(field, error.into_inner())
+        misread(&path, &error.into_inner().to_string())
     })?;
     validate(&value)?;
     Ok(value)
+}
+
+/// What the parser says of the field at `path`, in words for a client.
+fn misread(path: &str, message: &str) -> Problem {
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+    match (path, missing) {
+        (".", Some(field)) => Problem::invalid(field, "is missing"),
+        (path, Some(field)) => Problem::invalid(format!("{path}.{field}"), "is missing"),
+        (".", None) => Problem::invalid("body", message),
+        (path, None) => Problem::invalid(path, message),
+    }
 }
 
 /// Refuses what breaks a rule of its type, naming every field that does.
@@ -285,11 +300,12 @@ mod tests {
     #[test]
     fn whatever_is_no_valid_body_is_refused_with_its_field() {
         let nested = format!(r#"{{"a": {}{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
-        for bad in ["", "{", "null", "[]", "{}", "{} {}", nested.as_str(), r#"{"startPeriod":"#] {
+        for bad in ["", "{", "null", "[]", "[3]", "{} {}", nested.as_str(), r#"{"startPeriod":"#] {
             let problem = read(bad).unwrap_err();
             assert_eq!(problem.kind(), problem::INVALID_REQUEST, "{bad:.20}");
         }
         assert_eq!(read(vec![0xff, 0xfe]).unwrap_err().kind(), problem::INVALID_REQUEST);
+        assert_eq!(field_of(&read("{}").unwrap_err()), "startPeriod");
         for bad in [r#""3""#, "-1", "1.5", "0", "31", "9223372036854775808", "null"] {
             let problem = read(format!(r#"{{"startPeriod": {bad}}}"#)).unwrap_err();
             assert_eq!(field_of(&problem), "startPeriod", "{bad}");

@@ -403,7 +403,7 @@ mod tests {
         let (status, body) = get(&cloud, "/").await;
         assert_eq!((status, &body["message"]), (500, &json!("Internal Server Error")));
         get(&cloud, "/").await;
-        assert_eq!(cloud.status()["functions"]["slow"]["environments"], 2);
+        assert_eq!(cloud.status()["functions"]["slow"]["environments"], 0);
     }
 
     #[tokio::test]

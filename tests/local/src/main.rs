@@ -69,7 +69,7 @@ struct Token {
     #[arg(long, value_enum, default_value_t = RoleName::Member)]
     role: RoleName,
     /// How long the token is valid.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=525_600))]
     minutes: u32,
 }
 
@@ -174,6 +174,7 @@ async fn serve_until_told(serve: Serve) -> Result<(), Box<dyn Error>> {
     tokio::select! {
         () = served.stop() => {}
         _ = interrupt.recv() => tracing::warn!("stopped with requests in flight"),
+        _ = terminate.recv() => tracing::warn!("stopped with requests in flight"),
     }
     Ok(())
 }

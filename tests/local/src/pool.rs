@@ -38,7 +38,7 @@ pub(crate) struct Pool {
 
 struct State {
     idle: Vec<App>,
-    started: u64,
+    running: u64,
     random: fastrand::Rng,
     statistics: Statistics,
 }
@@ -53,7 +53,7 @@ impl Pool {
         ground: Ground,
     ) -> Self {
         let state =
-            State { idle: Vec::new(), started: 0, random, statistics: Statistics::default() };
+            State { idle: Vec::new(), running: 0, random, statistics: Statistics::default() };
         Self {
             function,
             settings,
@@ -94,6 +94,7 @@ impl Pool {
             }
             Err(_) => {
                 tracing::error!(function = self.function.name, "timed out");
+                state.running -= 1;
                 failed(self.timeout) // and the environment is gone, as on Lambda
             }
         };
@@ -108,7 +109,7 @@ impl Pool {
             if let Some(app) = state.idle.pop() {
                 return Some(app);
             }
-            state.started += 1;
+            state.running += 1;
             state.random.fork()
         };
         let Ground { link, clock } = self.ground.clone();
@@ -129,10 +130,10 @@ impl Pool {
         self.function.name
     }
 
-    /// What it did so far, and how many environments it started for that.
+    /// What it did so far, and how many environments it has.
     pub(crate) fn statistics(&self) -> (Statistics, u64) {
         let state = self.state();
-        (state.statistics.clone(), state.started)
+        (state.statistics.clone(), state.running)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -20,14 +20,14 @@ use tokio::task::JoinHandle;
 
 use crate::cloud::Cloud;
 use crate::dynamodb::{Call, operation};
-use crate::gateway::MOST_BODY_BYTES;
+use crate::gateway::{MOST_BODY_BYTES, refusal};
 
 /// The largest body that DynamoDB takes, in bytes.
 const MOST_CALL_BYTES: usize = 16 * 1024 * 1024;
 
-/// How long requests in flight may still take when the cloud is stopped: no
-/// function may run longer.
-const LAST_REQUESTS: Duration = Duration::from_secs(30);
+/// How long connections may stay open when the cloud is stopped: long enough
+/// for a request that is being sent to be answered.
+const LAST_REQUESTS: Duration = Duration::from_secs(2);
 
 /// A port that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -94,19 +94,20 @@ impl Served {
         &self.cloud
     }
 
-    /// Takes no more requests, and comes back when those in flight are done.
+    /// Takes no more requests, and comes back when those in flight are done. A
+    /// request that was sent only in part is not waited for.
     pub async fn stop(mut self) {
         self.stop.send_replace(());
         let servers = std::mem::take(&mut self.servers);
-        let done = async {
+        let closed = async {
             for server in servers {
                 let _ = server.await; // how it ended does not matter any more
             }
-            self.cloud.quiet().await;
         };
-        if tokio::time::timeout(LAST_REQUESTS, done).await.is_err() {
-            tracing::warn!("stopped with requests in flight");
+        if tokio::time::timeout(LAST_REQUESTS, closed).await.is_err() {
+            tracing::info!("closing connections that are still open");
         }
+        self.cloud.quiet().await;
     }
 }
 
@@ -142,7 +143,9 @@ async fn status(State(cloud): State<Cloud>) -> Response {
 
 async fn answer(State(cloud): State<Cloud>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let body = read(body, MOST_BODY_BYTES).await;
+    let Ok(body) = read(body, MOST_BODY_BYTES).await else {
+        return refusal(StatusCode::BAD_REQUEST, "Bad Request").response.map(Body::from);
+    };
     let response = cloud.request(Request::from_parts(parts, body)).await.response;
     response.map(Body::from)
 }
@@ -154,10 +157,11 @@ fn dynamodb_router(cloud: &Cloud) -> Router {
 async fn call(State(cloud): State<Cloud>, request: Request) -> Response {
     let target = request.headers().get("x-amz-target");
     let target = target.and_then(|target| target.to_str().ok());
-    let call = Call {
-        operation: operation(target.unwrap_or_default()).to_owned(),
-        body: read(request.into_body(), MOST_CALL_BYTES).await,
+    let operation = operation(target.unwrap_or_default()).to_owned();
+    let Ok(body) = read(request.into_body(), MOST_CALL_BYTES).await else {
+        return json(StatusCode::BAD_REQUEST, "text/plain", "the request was cut off");
     };
+    let call = Call { operation, body };
     match cloud.link().call(call).await {
         Ok(answer) => {
             let status = StatusCode::from_u16(answer.status);
@@ -177,15 +181,17 @@ fn json(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -
 }
 
 /// Reads a body to its end, since a client that still sends would not hear the
-/// answer; but keeps no more than one byte above `most` of it.
-async fn read(body: Body, most: usize) -> Bytes {
+/// answer; but keeps no more than one byte above `most` of it. A body that does
+/// not arrive whole is an error: nothing may be done by half of a request.
+async fn read(body: Body, most: usize) -> Result<Bytes, axum::Error> {
     let mut kept = Vec::new();
     let mut pieces = body.into_data_stream();
-    while let Some(Ok(piece)) = pieces.next().await {
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
         let room = (most + 1).saturating_sub(kept.len());
         kept.extend_from_slice(&piece[..piece.len().min(room)]);
     }
-    kept.into()
+    Ok(kept.into())
 }
 
 #[cfg(test)]

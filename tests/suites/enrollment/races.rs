@@ -129,6 +129,25 @@ async fn drops_and_enrollments_around_a_full_course_keep_every_seat() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_capacities_asked_for_at_once_one_is_reached() {
+    let world = World::start().await;
+    world.course(101, 7).await;
+    let staff = world.as_staff();
+    let capacities = [7, 300].repeat(32);
+    let put = |capacity: u64| staff.put("/courses/101", course(capacity, "MON", 1, 3));
+    let answers = race(capacities, put).await;
+    for answer in &answers {
+        let is_definite = answer.status == 200 || answer.code() == "BUSY";
+        assert!(is_definite, "{} {}", answer.status, answer.json);
+    }
+    let (capacity, enrolled, left) = world.seats(101).await;
+    assert_eq!((enrolled, left), (0, capacity));
+    // Whoever was last may have been told to try again; then it goes through.
+    put(12).await.expect(200);
+    assert_eq!(world.seats(101).await, (12, 0, 12));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn capacity_raised_and_lowered_during_the_rush_stays_exact() {
     let world = World::start().await;
     world.students(96).await;
