@@ -114,6 +114,9 @@ impl HotCourse {
         if !(1..=MOST).contains(&self.students) {
             return Err(format!("--students must be from 1 to {MOST}"));
         }
+        if self.seats == 0 {
+            return Err("--seats must be at least 1".into());
+        }
         if courses == 0 || courses > students || courses > self.seats {
             return Err("--courses must be at least 1, and at most --students and --seats".into());
         }

@@ -196,6 +196,12 @@ impl Report {
         self.invariants.iter().all(|invariant| invariant.held)
     }
 
+    /// Fails if the JSON file cannot be written: better before a run than after.
+    pub(crate) fn require_writable(path: &Path) -> Result<(), Error> {
+        let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        opened.map(drop).map_err(|error| Error::Write { path: path.to_owned(), error })
+    }
+
     /// Writes the JSON file.
     pub(crate) fn write_json(&self, path: &Path) -> Result<(), Error> {
         let failed = |error| Error::Write { path: path.to_owned(), error };

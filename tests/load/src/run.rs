@@ -24,6 +24,9 @@ const CEILING_GOAL: f64 = 0.6;
 /// Runs what was asked for and reports. `false` when an invariant is broken.
 pub(crate) async fn run(options: Options) -> Result<bool, Error> {
     let Scenario::HotCourse(options) = options.scenario;
+    if let Some(path) = &options.common.json {
+        Report::require_writable(path)?;
+    }
     let report = hot_course(&options).await?;
     report.print(&mut std::io::stdout().lock())?;
     if let Some(path) = &options.common.json {
