@@ -50,6 +50,9 @@ pub enum StorageError {
     /// Another local cloud has it open.
     #[error("{} is in use by another local cloud: stop it, or choose another --data-dir", .0.display())]
     InUse(PathBuf),
+    /// The file is there and is none of ours.
+    #[error("{} is no database, or a damaged one: choose another --data-dir", .0.display())]
+    NoDatabase(PathBuf),
     /// The database itself failed.
     #[error("the database failed: {0}")]
     Database(String),
@@ -79,7 +82,8 @@ impl Embedded {
             None => Home::temporary()?,
         };
         let path = folder.join("dynamodb.sqlite");
-        let database = Database::new(&path.to_string_lossy())?;
+        let database = Database::new(&path.to_string_lossy())
+            .map_err(|_| StorageError::NoDatabase(path.clone()))?;
         match home {
             Home::Temporary { .. } => database.enable_bulk_loading()?, // never waits for the disk
             Home::Kept { .. } => database.disable_bulk_loading()?,     // every write is in the log
@@ -449,6 +453,14 @@ mod tests {
         changed.definition["KeySchema"][0]["AttributeName"] = json!("id");
         let error = open(&[changed]).unwrap_err().to_string();
         assert!(error.contains("Things") && error.contains("--data-dir"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("dynamodb.sqlite"), [b'x'; 4096]).unwrap();
+        let error = Embedded::open(Some(folder.path())).unwrap_err().to_string();
+        assert!(error.contains("dynamodb.sqlite is no database"), "{error}");
     }
 
     #[test]
