@@ -285,14 +285,25 @@ impl<'a> Attempt<'a> {
             let served = self.replay(kept)?;
             return Ok(served.map_or(Tried::Contended { on_seats: false }, Tried::Served));
         }
+        let met = refusals.take(ENROLLMENT);
+        if self.is_mine(met.as_ref()) {
+            return Ok(Tried::Served(self.reply.clone()));
+        }
         if let Some(plan) = refusals.take(PLAN) {
             self.require_plan(plan)?.require_room(&self.course)?;
             return Err(broken("the reason for a refusal by the plan"));
         }
-        if refusals.includes(ENROLLMENT) {
+        if met.is_some() {
             return Err(Refusal::AlreadyEnrolled.into());
         }
         Ok(Tried::NoSeatHere)
+    }
+
+    /// Whether the enrollment that was met is this attempt's own: one that was
+    /// sent earlier, with another stripe, and arrived late.
+    fn is_mine(&self, met: Option<&Option<Item>>) -> bool {
+        let id = met.and_then(|met| met.as_ref()?.get("enrollment_id")?.as_s().ok());
+        id.is_some_and(|id| *id == self.enrollment.enrollment_id)
     }
 
     /// Refuses with `refusal`, unless the request was served before or another

@@ -29,6 +29,9 @@ pub enum Fault {
     Rejected,
     /// A transaction meets another one that holds its items at these places.
     Conflict(Vec<usize>),
+    /// Likewise, but it is applied all the same: as if an earlier sending of it
+    /// arrived after the conflict was answered.
+    LateSuccess(Vec<usize>),
 }
 
 /// Which calls go wrong, and how: none until told.
@@ -127,6 +130,10 @@ impl Link for Faulty {
                 Some(Fault::ServerError) => Ok(error(500, "InternalServerError", "try again")),
                 Some(Fault::Rejected) => Ok(error(400, "ValidationException", "no such thing")),
                 Some(Fault::Conflict(places)) => Ok(conflict(&call, &places)),
+                Some(Fault::LateSuccess(places)) => {
+                    self.next.call(call.clone()).await?;
+                    Ok(conflict(&call, &places))
+                }
             }
         })
     }

@@ -116,6 +116,19 @@ async fn a_stripe_that_is_held_is_left_for_another() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_enrollment_that_arrived_late_is_met_as_ones_own() {
+    for places in [vec![0], vec![1], vec![0, 1, 2]] {
+        let world = world().await;
+        world.faults.next(WRITE, &Fault::LateSuccess(places), 1);
+        let created = world.enroll(1, 101).await.expect(201);
+        assert_eq!(created.usage.calls_of(WRITE), 2);
+        assert_eq!(world.seats(101).await, (5, 1, 4));
+        world.assert_consistent(&[101], 2).await;
+        world.enroll(1, 101).await.refused(409, "ALREADY_ENROLLED");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_plan_that_is_held_is_waited_for() {
     let world = world().await;
     world.faults.next(WRITE, &Fault::Conflict(vec![0]), 3);
