@@ -169,7 +169,7 @@ async fn several_wrong_fields_are_named_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_of_many_who_create_a_course_at_once_creates_it() {
-    for capacity in [200, 0] {
+    for capacity in [200, 0, 0, 0, 0, 0, 0, 0] {
         let world = World::start().await;
         let staff = world.as_staff();
         let answers = race(0..64, |_| staff.put("/courses/101", course(capacity, "MON", 1, 3)));
