@@ -21,7 +21,7 @@ use crate::meeting::{Day, Meeting, periods};
 use crate::put_student::DEFAULT_TERM;
 use crate::refusal::Refusal;
 use crate::seats::{self, Stripe};
-use crate::{TABLE, capacity, courses, keys};
+use crate::{TABLE, capacity, keys};
 
 /// The function.
 pub const FUNCTION: Function =
@@ -64,7 +64,6 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     caller.require_staff()?;
     let (course, is_new) = put(app, &wanted).await?;
     let course = capacity::reach(app, course).await?;
-    courses::get_fresh(app, id).await?;
     if is_new {
         Reply::created(format!("/courses/{id}"), &course.view())
     } else {

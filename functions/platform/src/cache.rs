@@ -33,11 +33,6 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
     pub fn put(&self, key: K, read_at: Instant, value: V) {
         self.entries.insert(key, (read_at, value));
     }
-
-    /// Forgets `key`.
-    pub fn forget(&self, key: &K) {
-        self.entries.remove(key);
-    }
 }
 
 #[cfg(test)]
@@ -59,13 +54,5 @@ mod tests {
         let cache = Cache::new(10, 5_000);
         cache.put("a", Instant::from_millis(9_000), 1);
         assert_eq!(cache.get(&"a", Instant::from_millis(1_000)), None);
-    }
-
-    #[test]
-    fn what_is_forgotten_is_gone() {
-        let cache = Cache::new(10, 5_000);
-        cache.put("a", Instant::from_millis(0), 1);
-        cache.forget(&"a");
-        assert_eq!(cache.get(&"a", Instant::from_millis(0)), None);
     }
 }

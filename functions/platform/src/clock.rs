@@ -113,10 +113,9 @@ impl std::str::FromStr for Instant {
 /// Whether `text` has the form of RFC 3339, with or without an offset. The
 /// parser by itself also takes dates without a time and names of zones.
 fn is_rfc_3339_or_local(text: &str) -> bool {
-    let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    let Some(rest) =
-        form.to_ascii_uppercase().strip_prefix("0000-00-00T00:00:00").map(str::to_owned)
-    else {
+    let digit_as_0 = |c: char| if c.is_ascii_digit() { '0' } else { c.to_ascii_uppercase() };
+    let form: String = text.chars().map(digit_as_0).collect();
+    let Some(rest) = form.strip_prefix("0000-00-00T00:00:00") else {
         return false;
     };
     let fraction =
