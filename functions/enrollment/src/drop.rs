@@ -17,7 +17,7 @@ use crate::seats::Stripe;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function { name: "drop", handle: |a, r| Box::pin(handle(a, r)) };
+pub const FUNCTION: Function = Function::http("drop", |a, r| Box::pin(handle(a, r)));
 
 /// Writes of the transaction, in order.
 const PLAN: usize = 0;

@@ -21,8 +21,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, courses, keys};
 
 /// The function.
-pub const FUNCTION: Function =
-    Function { name: "get-timetable", handle: |a, r| Box::pin(handle(a, r)) };
+pub const FUNCTION: Function = Function::http("get-timetable", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize)]
 struct View {

@@ -16,8 +16,7 @@ use crate::meeting::Day;
 use crate::{TABLE, courses, keys};
 
 /// The function.
-pub const FUNCTION: Function =
-    Function { name: "list-courses", handle: |a, r| Box::pin(handle(a, r)) };
+pub const FUNCTION: Function = Function::http("list-courses", |a, r| Box::pin(handle(a, r)));
 
 /// How long a page is remembered, in milliseconds.
 const PAGE_LIFETIME_MS: i64 = 1_000;

@@ -24,8 +24,7 @@ use crate::seats::{self, Stripe};
 use crate::{TABLE, capacity, keys};
 
 /// The function.
-pub const FUNCTION: Function =
-    Function { name: "put-course", handle: |a, r| Box::pin(handle(a, r)) };
+pub const FUNCTION: Function = Function::http("put-course", |a, r| Box::pin(handle(a, r)));
 
 /// The most periods that one course meets in. Each is a condition of its own
 /// when a student enrolls, and an expression holds at most 300 operators

@@ -14,8 +14,7 @@ use crate::plan::Plan;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function =
-    Function { name: "put-student", handle: |a, r| Box::pin(handle(a, r)) };
+pub const FUNCTION: Function = Function::http("put-student", |a, r| Box::pin(handle(a, r)));
 
 /// The term of students and courses that name none.
 pub const DEFAULT_TERM: &str = "default";

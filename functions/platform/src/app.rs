@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
 
 use crate::auth::{BadKeys, TokenKeys};
 use crate::clock::Clock;
@@ -43,6 +43,37 @@ impl FromIterator<(String, String)> for Settings {
     }
 }
 
+/// The services that functions call. Making a client opens no connection.
+#[derive(Clone, Debug)]
+pub struct Clients {
+    /// Tables.
+    pub dynamodb: aws_sdk_dynamodb::Client,
+    /// Queues.
+    pub sqs: aws_sdk_sqs::Client,
+    /// Keys; none where they are handed over in settings.
+    pub secrets: Option<aws_sdk_secretsmanager::Client>,
+}
+
+impl Clients {
+    /// Clients as hotseat uses them. The SDK retries neither calls to tables,
+    /// which `table` does, because only it knows what an unknown outcome
+    /// permits, nor calls to queues, since whoever sends comes again anyway.
+    pub fn of(config: &aws_config::SdkConfig) -> Self {
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(ATTEMPT_TIMEOUT)
+            .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+            .build();
+        let retries = RetryConfig::disabled();
+        let secrets = aws_sdk_secretsmanager::Client::new(config);
+        let config = config.to_builder().retry_config(retries).timeout_config(timeouts).build();
+        Self {
+            dynamodb: aws_sdk_dynamodb::Client::new(&config),
+            sqs: aws_sdk_sqs::Client::new(&config),
+            secrets: Some(secrets),
+        }
+    }
+}
+
 /// What one execution environment holds.
 pub struct App {
     /// The only source of time.
@@ -50,7 +81,7 @@ pub struct App {
     /// Counts calls and capacity units.
     pub meter: Meter,
     pub(crate) token_keys: TokenKeys,
-    pub(crate) dynamodb: aws_sdk_dynamodb::Client,
+    pub(crate) clients: Clients,
     settings: Settings,
     random: Mutex<fastrand::Rng>,
     memory: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
@@ -61,8 +92,7 @@ impl App {
     /// with its role's credentials.
     pub async fn of_process() -> Result<Self, BadKeys> {
         let config = aws_config::defaults(aws_config::BehaviorVersion::latest()).load().await;
-        let dynamodb = dynamodb_client(aws_sdk_dynamodb::config::Builder::from(&config));
-        Self::new(Settings::of_process(), Clock::System, fastrand::Rng::new(), dynamodb)
+        Self::new(Settings::of_process(), Clock::System, fastrand::Rng::new(), Clients::of(&config))
     }
 
     /// An App from its parts. Fails if `TOKEN_KEYS` is there and unusable.
@@ -70,14 +100,14 @@ impl App {
         settings: Settings,
         clock: Clock,
         random: fastrand::Rng,
-        dynamodb: aws_sdk_dynamodb::Client,
+        clients: Clients,
     ) -> Result<Self, BadKeys> {
         let token_keys = settings.get("TOKEN_KEYS").map(TokenKeys::from_json).transpose()?;
         Ok(Self {
             clock,
             meter: Meter::default(),
             token_keys: token_keys.unwrap_or_default(),
-            dynamodb,
+            clients,
             settings,
             random: Mutex::new(random),
             memory: Mutex::default(),
@@ -115,15 +145,4 @@ impl App {
         let at_ms = u64::try_from(self.clock.now().as_millis()).unwrap_or(0);
         uuid::Builder::from_unix_timestamp_millis(at_ms, &bytes).into_uuid().to_string()
     }
-}
-
-/// A DynamoDB client as hotseat uses it. The SDK does not retry: `table` does,
-/// because only it knows what an unknown outcome permits.
-pub fn dynamodb_client(config: aws_sdk_dynamodb::config::Builder) -> aws_sdk_dynamodb::Client {
-    let timeouts = TimeoutConfig::builder()
-        .connect_timeout(ATTEMPT_TIMEOUT)
-        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
-        .build();
-    let config = config.retry_config(RetryConfig::disabled()).timeout_config(timeouts);
-    aws_sdk_dynamodb::Client::from_conf(config.build())
 }

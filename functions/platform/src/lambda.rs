@@ -17,35 +17,108 @@ use http::uri::PathAndQuery;
 use lambda_http::request::LambdaRequest;
 pub use lambda_runtime::Error;
 use lambda_runtime::{LambdaEvent, service_fn};
+use serde_json::Value;
 use tracing::Instrument;
 
 use crate::app::App;
+use crate::events::{Change, Failures, Message};
 use crate::http::{Reply, Request, Response, is_base64, refuse, respond};
 use crate::meter::Usage;
 use crate::problem::Problem;
 use crate::telemetry;
 
-/// What a handler promises to answer.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send + 'a>>;
+/// What a handler promises, once it is done.
+pub type Promise<'a, T> = Pin<Box<dyn Future<Output = Result<T, Problem>> + Send + 'a>>;
+
+/// What a handler of requests promises to answer.
+pub type Answer<'a> = Promise<'a, Reply>;
 
 /// One operation, which is one Lambda function.
 #[derive(Clone, Copy)]
 pub struct Function {
     /// Its name: that of its file, binary, event and template resource.
     pub name: &'static str,
-    /// Its handler.
-    pub handle: for<'a> fn(&'a App, Request) -> Answer<'a>,
+    /// What it does, by what invokes it.
+    pub handler: Handler,
+}
+
+/// A function's code, by what invokes it.
+#[derive(Clone, Copy)]
+pub enum Handler {
+    /// A request through the HTTP API.
+    Http(for<'a> fn(&'a App, Request) -> Answer<'a>),
+    /// A batch of changes from a table's stream.
+    Stream(for<'a> fn(&'a App, Vec<Change>) -> Promise<'a, Failures>),
+    /// A batch of messages from a queue.
+    Queue(for<'a> fn(&'a App, Vec<Message>) -> Promise<'a, Failures>),
+    /// A schedule: there is nothing in its event that anybody asks for.
+    Schedule(for<'a> fn(&'a App) -> Promise<'a, ()>),
+    /// An administrator, through IAM: any JSON in, any JSON out.
+    Direct(for<'a> fn(&'a App, Value) -> Promise<'a, Value>),
+}
+
+impl Function {
+    /// A function of the HTTP API.
+    pub const fn http(
+        name: &'static str,
+        handle: for<'a> fn(&'a App, Request) -> Answer<'a>,
+    ) -> Self {
+        Self { name, handler: Handler::Http(handle) }
+    }
+
+    /// A function on a table's stream.
+    pub const fn stream(
+        name: &'static str,
+        handle: for<'a> fn(&'a App, Vec<Change>) -> Promise<'a, Failures>,
+    ) -> Self {
+        Self { name, handler: Handler::Stream(handle) }
+    }
+
+    /// A function on a queue.
+    pub const fn queue(
+        name: &'static str,
+        handle: for<'a> fn(&'a App, Vec<Message>) -> Promise<'a, Failures>,
+    ) -> Self {
+        Self { name, handler: Handler::Queue(handle) }
+    }
+
+    /// A function on a schedule.
+    pub const fn schedule(
+        name: &'static str,
+        handle: for<'a> fn(&'a App) -> Promise<'a, ()>,
+    ) -> Self {
+        Self { name, handler: Handler::Schedule(handle) }
+    }
+
+    /// A function that administrators invoke.
+    pub const fn direct(
+        name: &'static str,
+        handle: for<'a> fn(&'a App, Value) -> Promise<'a, Value>,
+    ) -> Self {
+        Self { name, handler: Handler::Direct(handle) }
+    }
 }
 
 /// What came of one invocation.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Outcome<T = Response> {
     /// The answer.
-    pub response: Response,
+    pub response: T,
     /// Calls and units that it took.
     pub usage: Usage,
     /// How long it took.
     pub took: Duration,
+}
+
+/// An invocation that failed, as Lambda tells whatever invoked it. What is
+/// behind an event source tries again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {detail}")]
+pub struct Failed {
+    /// The stable code.
+    pub code: &'static str,
+    /// What the caller may know.
+    pub detail: String,
 }
 
 /// Runs `function` on AWS Lambda until the environment ends.
@@ -54,6 +127,14 @@ pub fn run(function: Function) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::of_process().await?;
+        if !matches!(function.handler, Handler::Http(_)) {
+            return lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {
+                let outcome = invoke_event(&app, function, event.payload).await;
+                telemetry::write_event_metrics(function.name, &outcome, app.clock.now());
+                outcome.response.map_err(Error::from)
+            }))
+            .await;
+        }
         lambda_runtime::run(service_fn(async |event: LambdaEvent<ApiGatewayV2httpRequest>| {
             let outcome = invoke(&app, function, event.payload).await;
             telemetry::write_metrics(function.name, &outcome, app.clock.now());
@@ -66,26 +147,73 @@ pub fn run(function: Function) -> Result<(), Error> {
 /// Runs `function` once on an event of an API Gateway HTTP API (payload format
 /// 2.0). Whatever happens inside, a panic included, there is an answer.
 pub async fn invoke(app: &App, function: Function, event: ApiGatewayV2httpRequest) -> Outcome {
-    let started = tokio::time::Instant::now();
     let request_id = event.request_context.request_id.clone().unwrap_or_else(|| app.new_id());
     let trace = event.headers.get("x-amzn-trace-id").and_then(|id| id.to_str().ok());
     let span = tracing::info_span!("request", function = function.name, request_id, trace);
-    app.meter.take(); // what an invocation that was cut off left behind
     let work = async {
-        let request = to_request(event)?;
-        (function.handle)(app, request).await
+        let Handler::Http(handle) = function.handler else {
+            return Err(Problem::internal("this function takes no requests"));
+        };
+        handle(app, to_request(event)?).await
     };
-    let answer = AssertUnwindSafe(work.instrument(span.clone())).catch_unwind().await;
-    let answer = answer.unwrap_or_else(|panic| {
-        Err(Problem::internal(format!("panicked: {}", panic_message(panic.as_ref()))))
-    });
-    let response = match answer {
+    let Outcome { response, usage, took } = watch(app, &span, work).await;
+    let response = match response {
         Ok(reply) => respond(&reply),
-        Err(problem) => {
-            span.in_scope(|| log(&problem));
-            refuse(&problem, &request_id)
+        Err(problem) => refuse(&problem, &request_id),
+    };
+    Outcome { response, usage, took }
+}
+
+/// Runs `function` once on any event, as JSON: a batch of a stream or a queue,
+/// a schedule's, or what an administrator sends. The answer to a batch names
+/// those records that must come again
+/// ([partial batch responses](https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html)).
+pub async fn invoke_event(
+    app: &App,
+    function: Function,
+    event: Value,
+) -> Outcome<Result<Value, Failed>> {
+    let request_id = app.new_id();
+    let span = tracing::info_span!("event", function = function.name, request_id);
+    let work = async {
+        match function.handler {
+            Handler::Http(_) => Err(Problem::internal("this function takes requests only")),
+            Handler::Stream(handle) => {
+                let failures = handle(app, Change::all_of(event)?).await?;
+                failures.to_json()
+            }
+            Handler::Queue(handle) => {
+                let failures = handle(app, Message::all_of(event)?).await?;
+                failures.to_json()
+            }
+            Handler::Schedule(handle) => handle(app).await.map(|()| Value::Null),
+            Handler::Direct(handle) => handle(app, event).await,
         }
     };
+    let Outcome { response, usage, took } = watch(app, &span, work).await;
+    let response = response.map_err(|problem| Failed {
+        code: problem.kind().code,
+        detail: problem.detail_or_title().to_owned(),
+    });
+    Outcome { response, usage, took }
+}
+
+/// Does `work` in `span`: a panic becomes a problem, a problem a line in the
+/// log, and what it took is counted.
+async fn watch<T>(
+    app: &App,
+    span: &tracing::Span,
+    work: impl Future<Output = Result<T, Problem>>,
+) -> Outcome<Result<T, Problem>> {
+    let started = tokio::time::Instant::now();
+    app.meter.take(); // what an invocation that was cut off left behind
+    let response = AssertUnwindSafe(work.instrument(span.clone())).catch_unwind().await;
+    let response = response.unwrap_or_else(|panic| {
+        Err(Problem::internal(format!("panicked: {}", panic_message(panic.as_ref()))))
+    });
+    if let Err(problem) = &response {
+        span.in_scope(|| log(problem));
+    }
     Outcome { response, usage: app.meter.take(), took: started.elapsed() }
 }
 
@@ -136,18 +264,17 @@ pub fn to_api_gateway(response: Response) -> ApiGatewayV2httpResponse {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
-
     use super::*;
-    use crate::app::{Settings, dynamodb_client};
+    use crate::app::{Clients, Settings};
     use crate::clock::Clock;
 
     fn app() -> App {
-        let config = aws_sdk_dynamodb::Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new("us-east-1"));
+        let config = aws_config::SdkConfig::builder()
+            .behavior_version(aws_config::BehaviorVersion::latest())
+            .region(aws_config::Region::new("us-east-1"))
+            .build();
         let random = fastrand::Rng::with_seed(1);
-        App::new(Settings::default(), Clock::System, random, dynamodb_client(config)).unwrap()
+        App::new(Settings::default(), Clock::System, random, Clients::of(&config)).unwrap()
     }
 
     fn event(body: &str) -> ApiGatewayV2httpRequest {
@@ -163,7 +290,7 @@ mod tests {
         .unwrap()
     }
 
-    const PANICS: Function = Function { name: "panics", handle: |_, _| Box::pin(panic_once()) };
+    const PANICS: Function = Function::http("panics", |_, _| Box::pin(panic_once()));
     static PANICKED: AtomicBool = AtomicBool::new(false);
 
     async fn panic_once() -> Result<Reply, Problem> {
@@ -184,7 +311,7 @@ mod tests {
     #[tokio::test]
     async fn events_that_cannot_be_requests_are_refused() {
         const OK: Function =
-            Function { name: "ok", handle: |_, _| Box::pin(async { Ok(Reply::no_content()) }) };
+            Function::http("ok", |_, _| Box::pin(async { Ok(Reply::no_content()) }));
         let app = app();
         let mut bad_base64 = event("not base64!");
         bad_base64.is_base64_encoded = true;
@@ -200,6 +327,24 @@ mod tests {
             odd.request_context.domain_name = Some("evil[".into());
             assert_eq!(invoke(&app, OK, odd).await.response.status(), 204, "{path}");
         }
+    }
+
+    #[tokio::test]
+    async fn an_event_that_fails_says_so_to_what_invoked_it() {
+        const TWICE: Function = Function::direct("twice", |_, event| {
+            Box::pin(async move {
+                let number =
+                    event.as_u64().ok_or_else(|| Problem::invalid("event", "no number"))?;
+                Ok(Value::from(number * 2))
+            })
+        });
+        let app = app();
+        assert_eq!(invoke_event(&app, TWICE, 21.into()).await.response, Ok(42.into()));
+        let failed = invoke_event(&app, TWICE, "x".into()).await.response.unwrap_err();
+        assert_eq!(failed.to_string(), "INVALID_REQUEST: event: no number");
+        let failed = invoke_event(&app, PANICS, Value::Null).await.response.unwrap_err();
+        assert_eq!(failed.code, "INTERNAL");
+        assert_eq!(invoke(&app, TWICE, event("")).await.response.status(), 500);
     }
 
     #[test]

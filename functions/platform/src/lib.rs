@@ -11,6 +11,7 @@ pub mod auth;
 pub mod cache;
 pub mod clock;
 pub mod cursor;
+pub mod events;
 pub mod health;
 pub mod http;
 pub mod idempotency;

@@ -41,6 +41,12 @@ pub const IDEMPOTENCY_KEY_REUSED: Kind = Kind::new(
     "IDEMPOTENCY_KEY_REUSED",
     "This Idempotency-Key was used before, for another request.",
 );
+/// The thing was changed since the caller saw it.
+pub const VERSION_MISMATCH: Kind = Kind::new(
+    412,
+    "VERSION_MISMATCH",
+    "It was changed since: read it again, and send the ETag that it has now.",
+);
 /// The body is larger than any operation takes.
 pub const BODY_TOO_LARGE: Kind = Kind::new(413, "BODY_TOO_LARGE", "The body is too large.");
 /// A failure of ours; the log has the cause.
@@ -56,6 +62,7 @@ pub const KINDS: &[Kind] = &[
     FORBIDDEN,
     ROUTE_NOT_FOUND,
     IDEMPOTENCY_KEY_REUSED,
+    VERSION_MISMATCH,
     BODY_TOO_LARGE,
     INTERNAL,
     BUSY,
@@ -133,6 +140,11 @@ impl Problem {
         self.kind
     }
 
+    /// What the caller is told.
+    pub fn detail_or_title(&self) -> &str {
+        self.detail.as_deref().unwrap_or(self.kind.title)
+    }
+
     /// What the log should say beside the code.
     pub fn cause(&self) -> Option<&str> {
         self.cause.as_deref()
@@ -151,8 +163,7 @@ impl Problem {
         body.insert("title".into(), self.kind.title.into());
         body.insert("status".into(), self.kind.status.into());
         body.insert("code".into(), self.kind.code.into());
-        let detail = self.detail.as_deref().unwrap_or(self.kind.title);
-        body.insert("detail".into(), detail.into());
+        body.insert("detail".into(), self.detail_or_title().into());
         body.insert("requestId".into(), request_id.into());
         Value::Object(body)
     }

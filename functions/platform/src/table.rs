@@ -379,7 +379,7 @@ impl<'a> Table<'a> {
         let mut unknown = None;
         loop {
             self.app.meter.called(self.name, "TransactWriteItems");
-            let sent = self.app.dynamodb.transact_write_items();
+            let sent = self.app.clients.dynamodb.transact_write_items();
             let sent = sent.set_transact_items(Some(items.clone())).client_request_token(&token);
             let outcome = sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await;
             let error = match outcome {
@@ -432,7 +432,7 @@ impl<'a> Table<'a> {
         let mut patience = Patience::default();
         loop {
             self.app.meter.called(self.name, "GetItem");
-            let sent = self.app.dynamodb.get_item().table_name(self.name);
+            let sent = self.app.clients.dynamodb.get_item().table_name(self.name);
             let sent = sent.set_key(Some(key.clone().into_item()));
             let sent = sent.consistent_read(read == Read::Consistent);
             match sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await {
@@ -462,7 +462,7 @@ impl<'a> Table<'a> {
                 .consistent_read(read == Read::Consistent)
                 .build()
                 .map_err(|error| ReadError::Failed(error.to_string()))?;
-            let sent = self.app.dynamodb.batch_get_item().request_items(self.name, wanted);
+            let sent = self.app.clients.dynamodb.batch_get_item().request_items(self.name, wanted);
             match sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await {
                 Ok(got) => {
                     self.app.meter.read(units(got.consumed_capacity()));
@@ -493,6 +493,7 @@ impl<'a> Table<'a> {
             let values = query.values.iter().map(|(name, v)| ((*name).to_owned(), v.clone()));
             let sent = self
                 .app
+                .clients
                 .dynamodb
                 .query()
                 .table_name(self.name)

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
 use crate::clock::Instant;
-use crate::lambda::Outcome;
+use crate::lambda::{Failed, Outcome};
 
 /// Sends logs to standard output as Lambda collects them. `RUST_LOG` sets the
 /// level, `info` by default.
@@ -21,16 +21,26 @@ pub fn log_as_json() {
     tracing_subscriber::fmt().json().with_env_filter(filter).with_target(false).init();
 }
 
-/// Writes the metrics of one invocation to standard output.
+/// Writes the metrics of one request to standard output.
 pub fn write_metrics(function: &str, outcome: &Outcome, now: Instant) {
-    let mut line = metrics(function, outcome, now).to_string();
+    write(&metrics(function, outcome, outcome.response.status().as_u16(), now));
+}
+
+/// Writes the metrics of one event to standard output. One that failed counts
+/// as a failure of ours: whatever sent it will send it again.
+pub fn write_event_metrics(function: &str, outcome: &Outcome<Result<Value, Failed>>, now: Instant) {
+    let status = if outcome.response.is_ok() { 200 } else { 500 };
+    write(&metrics(function, outcome, status, now));
+}
+
+fn write(metrics: &Value) {
+    let mut line = metrics.to_string();
     line.push('\n');
     // Standard output is the only way out of Lambda; if it is closed, nobody listens.
     let _ = std::io::stdout().lock().write_all(line.as_bytes());
 }
 
-fn metrics(function: &str, outcome: &Outcome, now: Instant) -> Value {
-    let status = outcome.response.status().as_u16();
+fn metrics<T>(function: &str, outcome: &Outcome<T>, status: u16, now: Instant) -> Value {
     json!({
         "_aws": {
             "Timestamp": now.as_millis(),
@@ -70,11 +80,9 @@ mod tests {
         let meter = Meter::default();
         meter.called("Enrollment", "Query");
         meter.read(2.5);
-        let mut response = crate::http::Response::default();
-        *response.status_mut() = http::StatusCode::CONFLICT;
         let took = Duration::from_micros(1_500);
-        let outcome = Outcome { response, usage: meter.take(), took };
-        let line = metrics("enroll", &outcome, Instant::from_millis(7));
+        let outcome = Outcome { response: (), usage: meter.take(), took };
+        let line = metrics("enroll", &outcome, 409, Instant::from_millis(7));
         let declared = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
         for metric in declared {
             assert!(line[metric["Name"].as_str().unwrap()].is_number(), "{metric}");

@@ -57,9 +57,9 @@ pub(crate) async fn measure(enrollments: usize, tasks: usize, seed: u64) -> Resu
 
 /// An App like a function's, but reached by nobody.
 fn environment(cloud: &Cloud, seed: u64) -> Result<App, Error> {
-    let database = cloud.database().ok_or_else(|| Error::Ceiling("no database".into()))?;
+    let clients = cloud.clients().ok_or_else(|| Error::Ceiling("no database".into()))?;
     let random = fastrand::Rng::with_seed(seed);
-    let app = App::new(Settings::default(), Clock::System, random, database);
+    let app = App::new(Settings::default(), Clock::System, random, clients);
     app.map_err(|error| Error::Ceiling(error.to_string()))
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use local::{DevKey, Options, Served};
+use platform::app::Clients;
 use platform::auth::{Caller, Role, TokenSigner};
 use platform::clock::{Clock, Instant};
 
@@ -79,10 +80,10 @@ impl Cloud {
         self.token("load-staff", Role::Staff)
     }
 
-    /// A client that reaches the database of a local cloud of one's own without
+    /// Clients that reach a local cloud of one's own without
     /// a socket.
-    pub(crate) fn database(&self) -> Option<aws_sdk_dynamodb::Client> {
-        self.own.as_ref().map(|served| served.cloud().client())
+    pub(crate) fn clients(&self) -> Option<Clients> {
+        self.own.as_ref().map(|served| served.cloud().clients())
     }
 
     /// Stops a local cloud of one's own, when its last request is through.

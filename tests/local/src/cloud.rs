@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use axum::body::Bytes;
+use futures_util::future::BoxFuture;
 use http::{Request, StatusCode};
-use platform::app::Settings;
+use platform::app::{Clients, Settings};
 use platform::auth::{Role, TOKEN_LIFETIME_S};
 use platform::clock::Clock;
-use platform::lambda::{Function, Outcome};
+use platform::lambda::{Failed, Function, Outcome};
 use serde_json::{Value, json};
 
-use crate::dynamodb::{self, Embedded, Link, StorageError};
+use crate::dynamodb::{self, Answer, Call, Embedded, Link, Lost, StorageError};
 use crate::faults::Layer;
 use crate::gateway::{self, MOST_BODY_BYTES, RequestIds};
 use crate::key::{DevKey, KeyError};
@@ -23,7 +24,13 @@ use crate::sample::{self, SampleError};
 use crate::template::{self, Template, TemplateError};
 
 /// Every function that there is, by system.
-const SYSTEMS: &[&[Function]] = &[platform::FUNCTIONS, enrollment::FUNCTIONS];
+const SYSTEMS: &[&[Function]] = &[
+    platform::FUNCTIONS,
+    identity::FUNCTIONS,
+    enrollment::FUNCTIONS,
+    schedule::FUNCTIONS,
+    notification::FUNCTIONS,
+];
 
 /// How a cloud is to be.
 #[derive(Clone)]
@@ -108,6 +115,7 @@ struct Inner {
     clock: Clock,
     key: DevKey,
     link: Arc<dyn Link>,
+    sqs: Arc<dyn Link>,
 }
 
 impl Cloud {
@@ -146,7 +154,12 @@ impl Cloud {
         let key = DevKey::of_checkout()?;
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let mut random = fastrand::Rng::with_seed(seed);
-        let ground = Ground { link: Arc::clone(&link), clock: options.clock.clone() };
+        let sqs: Arc<dyn Link> = Arc::new(NoQueues);
+        let ground = Ground {
+            dynamodb: Arc::clone(&link),
+            sqs: Arc::clone(&sqs),
+            clock: options.clock.clone(),
+        };
         let pools = functions.into_iter().map(|(declared, function)| {
             Arc::new(Pool::new(
                 function,
@@ -165,6 +178,7 @@ impl Cloud {
             clock: options.clock,
             key,
             link,
+            sqs,
         };
         Ok((Self(Arc::new(inner)), is_new))
     }
@@ -190,12 +204,25 @@ impl Cloud {
         function: &str,
         event: ApiGatewayV2httpRequest,
     ) -> Result<Outcome, UnknownFunction> {
+        Ok(self.pool(function)?.invoke(event).await)
+    }
+
+    /// Invokes a function by its name with any event, as an administrator does
+    /// or an event source.
+    pub async fn invoke_event(
+        &self,
+        function: &str,
+        event: Value,
+    ) -> Result<Outcome<Result<Value, Failed>>, UnknownFunction> {
+        Ok(self.pool(function)?.invoke_event(event).await)
+    }
+
+    fn pool(&self, function: &str) -> Result<&Arc<Pool>, UnknownFunction> {
         let pool = self.0.pools.iter().find(|pool| pool.name() == function);
-        let Some(pool) = pool else {
+        pool.ok_or_else(|| {
             let known: Vec<_> = self.0.pools.iter().map(|pool| pool.name()).collect();
-            return Err(UnknownFunction { name: function.to_owned(), known: known.join(", ") });
-        };
-        Ok(pool.invoke(event).await)
+            UnknownFunction { name: function.to_owned(), known: known.join(", ") }
+        })
     }
 
     /// An access token for a member, as long-lived as any.
@@ -206,7 +233,12 @@ impl Cloud {
 
     /// A client to look into the tables with.
     pub fn client(&self) -> aws_sdk_dynamodb::Client {
-        dynamodb::client(self.link())
+        self.clients().dynamodb
+    }
+
+    /// Clients like those of its functions.
+    pub fn clients(&self) -> Clients {
+        dynamodb::clients(&self.0.link, &self.0.sqs)
     }
 
     /// The way to the database that the functions take, faults included.
@@ -236,6 +268,16 @@ impl Cloud {
         for pool in &self.0.pools {
             pool.quiet().await;
         }
+    }
+}
+
+/// Stands where the queues will be.
+#[derive(Debug)]
+struct NoQueues;
+
+impl Link for NoQueues {
+    fn call(&self, _: Call) -> BoxFuture<'_, Result<Answer, Lost>> {
+        Box::pin(async { Err(Lost) })
     }
 }
 
@@ -298,15 +340,12 @@ mod tests {
         )
     }
 
-    const SLOW: Function = Function {
-        name: "slow",
-        handle: |_, _| {
-            Box::pin(async {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-                Ok(platform::Reply::no_content())
-            })
-        },
-    };
+    const SLOW: Function = Function::http("slow", |_, _| {
+        Box::pin(async {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            Ok(platform::Reply::no_content())
+        })
+    });
 
     #[tokio::test]
     async fn the_cloud_of_this_checkout_starts_with_its_sample_data() {

@@ -9,6 +9,6 @@ mod embedded;
 mod link;
 mod tokens;
 
-pub(crate) use connector::{client, operation};
+pub(crate) use connector::{clients, operation};
 pub use embedded::{Embedded, StorageError};
 pub use link::{Answer, Call, Link, Lost};

@@ -11,17 +11,20 @@ use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use http::StatusCode;
 use platform::app::{App, Settings};
 use platform::clock::Clock;
-use platform::lambda::{Function, Outcome, invoke};
+use platform::lambda::{Failed, Function, Outcome, invoke, invoke_event};
+use platform::meter::Usage;
+use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::dynamodb::{Link, client};
+use crate::dynamodb::{Link, clients};
 use crate::gateway::refusal;
 use crate::statistics::Statistics;
 
 /// What every environment is made from.
 #[derive(Clone)]
 pub(crate) struct Ground {
-    pub(crate) link: Arc<dyn Link>,
+    pub(crate) dynamodb: Arc<dyn Link>,
+    pub(crate) sqs: Arc<dyn Link>,
     pub(crate) clock: Clock,
 }
 
@@ -65,41 +68,78 @@ impl Pool {
         }
     }
 
-    /// Runs the function on an environment that is free. Once it has begun, it
-    /// runs to its end, even if nobody waits for the answer any more.
+    /// Runs the function for a request, on an environment that is free. Once it
+    /// has begun, it runs to its end, even if nobody waits for the answer any more.
     pub(crate) async fn invoke(self: &Arc<Self>, event: ApiGatewayV2httpRequest) -> Outcome {
-        let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else {
-            return failed(Duration::ZERO);
-        };
-        let pool = Arc::clone(self);
-        let run = tokio::spawn(async move {
-            let outcome = pool.run(event).await;
-            drop(slot);
+        let (pool, function) = (Arc::clone(self), self.function);
+        let run = async move {
+            let work = |app: App| async move {
+                let outcome = invoke(&app, function, event).await;
+                (app, outcome)
+            };
+            let outcome = pool.run(work).await;
+            let outcome = outcome.unwrap_or_else(|cut_off| failed(cut_off.took));
+            pool.record(outcome.response.status().as_u16(), &outcome);
             outcome
-        });
-        run.await.unwrap_or_else(|_| failed(Duration::ZERO)) // the process is ending
+        };
+        self.spawn(run).await.unwrap_or_else(|| failed(Duration::ZERO)) // the process is ending
     }
 
-    async fn run(&self, event: ApiGatewayV2httpRequest) -> Outcome {
-        let Some(app) = self.environment() else {
-            return failed(Duration::ZERO);
+    /// Runs the function on any event, like [`Pool::invoke`].
+    pub(crate) async fn invoke_event(
+        self: &Arc<Self>,
+        event: Value,
+    ) -> Outcome<Result<Value, Failed>> {
+        let (pool, function) = (Arc::clone(self), self.function);
+        let run = async move {
+            let work = |app: App| async move {
+                let outcome = invoke_event(&app, function, event).await;
+                (app, outcome)
+            };
+            let outcome = pool.run(work).await;
+            let outcome = outcome.unwrap_or_else(|cut_off| event_failed(cut_off.took));
+            pool.record(if outcome.response.is_ok() { 200 } else { 500 }, &outcome);
+            outcome
         };
-        let answer = invoke(&app, self.function, event);
-        let outcome = tokio::time::timeout(self.timeout, answer).await;
-        let mut state = self.state();
-        let outcome = match outcome {
-            Ok(outcome) => {
-                state.idle.push(app);
-                outcome
+        self.spawn(run).await.unwrap_or_else(|| event_failed(Duration::ZERO))
+    }
+
+    /// Runs `work` when there is room for it, to its end.
+    async fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let slot = Arc::clone(&self.slots).acquire_owned().await.ok()?;
+        let run = tokio::spawn(async move {
+            let done = work.await;
+            drop(slot);
+            done
+        });
+        run.await.ok()
+    }
+
+    /// Runs `work` on an environment. An environment that does not end in time
+    /// is gone, as on Lambda.
+    async fn run<T, F>(&self, work: impl FnOnce(App) -> F) -> Result<Outcome<T>, CutOff>
+    where
+        F: Future<Output = (App, Outcome<T>)>,
+    {
+        let app = self.environment().ok_or(CutOff { took: Duration::ZERO })?;
+        match tokio::time::timeout(self.timeout, work(app)).await {
+            Ok((app, outcome)) => {
+                self.state().idle.push(app);
+                Ok(outcome)
             }
             Err(_) => {
                 tracing::error!(function = self.function.name, "timed out");
-                state.running -= 1;
-                failed(self.timeout) // and the environment is gone, as on Lambda
+                self.state().running -= 1;
+                Err(CutOff { took: self.timeout })
             }
-        };
-        state.statistics.record(&outcome);
-        outcome
+        }
+    }
+
+    fn record<T>(&self, status: u16, outcome: &Outcome<T>) {
+        self.state().statistics.record(status, &outcome.usage, outcome.took);
     }
 
     /// The environment that was used last, or a new one.
@@ -112,8 +152,9 @@ impl Pool {
             state.running += 1;
             state.random.fork()
         };
-        let Ground { link, clock } = self.ground.clone();
-        let app = App::new(self.settings.clone(), clock, random, client(link));
+        let Ground { dynamodb, sqs, clock } = &self.ground;
+        let clients = clients(dynamodb, sqs);
+        let app = App::new(self.settings.clone(), clock.clone(), random, clients);
         app.inspect_err(|error| {
             tracing::error!(function = self.function.name, %error, "cannot start");
         })
@@ -139,6 +180,16 @@ impl Pool {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An invocation that had no environment, or lost it.
+struct CutOff {
+    took: Duration,
+}
+
+fn event_failed(took: Duration) -> Outcome<Result<Value, Failed>> {
+    let failed = Failed { code: "TIMED_OUT", detail: "The function did not end in time.".into() };
+    Outcome { response: Err(failed), usage: Usage::default(), took }
 }
 
 /// What API Gateway answers when a function fails to.

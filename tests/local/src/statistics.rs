@@ -1,9 +1,9 @@
 //! What a function did: requests, answers, latency, calls and capacity units.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use platform::lambda::Outcome;
 use platform::meter::Usage;
 use serde_json::{Value, json};
 
@@ -35,13 +35,12 @@ fn growing_histogram() -> Histogram<u64> {
 }
 
 impl Statistics {
-    pub(crate) fn record(&mut self, outcome: &Outcome) {
+    pub(crate) fn record(&mut self, status: u16, usage: &Usage, took: Duration) {
         self.requests += 1;
-        let status = outcome.response.status().as_u16();
         *self.statuses.entry(status).or_default() += 1;
-        let took_us = u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let _ = self.latency.record(took_us); // it grows, so no value is too large
-        self.usage.add(&outcome.usage);
+        self.usage.add(usage);
     }
 
     /// The counts as the status page shows them.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Credentials, Region, StalledStreamProtectionConfig,
-};
+use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -14,22 +14,29 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use axum::body::Bytes;
+use platform::app::Clients;
 
 use super::link::{Answer, Call, Link};
 
-/// A client whose calls go to `link`.
-pub(crate) fn client(link: Arc<dyn Link>) -> aws_sdk_dynamodb::Client {
-    let config = aws_sdk_dynamodb::Config::builder()
+/// Clients whose calls go to `dynamodb` and `sqs`.
+pub(crate) fn clients(dynamodb: &Arc<dyn Link>, sqs: &Arc<dyn Link>) -> Clients {
+    let connector = Connector { dynamodb: Arc::clone(dynamodb), sqs: Arc::clone(sqs) };
+    let credentials = Credentials::new("local", "local", None, None, "local");
+    let config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("us-east-1"))
-        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-        .http_client(Connector(link));
-    platform::app::dynamodb_client(config)
+        .http_client(connector);
+    // Keys come in settings here, so that nobody may ask for them elsewhere.
+    Clients { secrets: None, ..Clients::of(&config.build()) }
 }
 
 #[derive(Clone, Debug)]
-struct Connector(Arc<dyn Link>);
+struct Connector {
+    dynamodb: Arc<dyn Link>,
+    sqs: Arc<dyn Link>,
+}
 
 impl HttpClient for Connector {
     fn http_connector(
@@ -43,16 +50,17 @@ impl HttpClient for Connector {
 
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let link = Arc::clone(&self.0);
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let link = if target.starts_with("AmazonSQS.") { &self.sqs } else { &self.dynamodb };
+        let (link, call) = (Arc::clone(link), to_call(target, &request));
         HttpConnectorFuture::new(async move {
-            let answer = link.call(to_call(&request)).await;
+            let answer = link.call(call).await;
             answer.map_err(|lost| ConnectorError::io(lost.into())).and_then(to_response)
         })
     }
 }
 
-fn to_call(request: &HttpRequest) -> Call {
-    let target = request.headers().get("x-amz-target").unwrap_or_default();
+fn to_call(target: &str, request: &HttpRequest) -> Call {
     let body = request.body().bytes().unwrap_or_default();
     Call { operation: operation(target).to_owned(), body: Bytes::copy_from_slice(body) }
 }

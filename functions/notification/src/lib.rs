@@ -1,0 +1,10 @@
+//! Notification: events that arrive.
+
+use platform::Function;
+use platform::table::TableName;
+
+/// The functions of this system.
+pub const FUNCTIONS: &[Function] = &[];
+
+/// The table of this system.
+pub const TABLE: TableName = TableName { setting: "NOTIFICATION_TABLE", default: "Notification" };
