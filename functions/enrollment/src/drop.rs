@@ -5,6 +5,7 @@
 //! back twice.
 
 use platform::auth::{self, Caller};
+use platform::clock::Instant;
 use platform::table::{Read, Refusals, Write, WriteError, n, numbers, read, s, strings};
 use platform::{App, Function, Problem, Reply, Request, http};
 
@@ -30,17 +31,17 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let table = app.table(TABLE);
     let item = table.get(keys::enrollment(student, course), Read::Consistent).await?;
     let enrollment: Enrollment = read(item.ok_or(Refusal::EnrollmentNotFound)?)?;
-    match table.commit(writes(&caller, &enrollment)).await {
+    match table.commit(writes(&caller, &enrollment, app.clock.now())).await {
         Ok(()) => Ok(Reply::no_content()),
         Err(WriteError::Refused(refusals)) => Err(explain(&caller, refusals)),
         Err(error) => Err(error.into()),
     }
 }
 
-fn writes(caller: &Caller, enrollment: &Enrollment) -> Vec<Write> {
+fn writes(caller: &Caller, enrollment: &Enrollment, now: Instant) -> Vec<Write> {
     let Enrollment { student_id, course_id, stripe, .. } = *enrollment;
     vec![
-        pay_back(caller, enrollment),
+        pay_back(caller, enrollment, now),
         Stripe::give_back(course_id, stripe),
         Write::delete(keys::enrollment(student_id, course_id))
             .when("enrollment_id = :id")
@@ -49,16 +50,19 @@ fn writes(caller: &Caller, enrollment: &Enrollment) -> Vec<Write> {
 }
 
 /// The write by which the student's plan gets back what it paid.
-fn pay_back(caller: &Caller, enrollment: &Enrollment) -> Write {
+fn pay_back(caller: &Caller, enrollment: &Enrollment, now: Instant) -> Write {
     let Enrollment { student_id, course_id, credit, term, periods, .. } = enrollment;
-    let pay_back = "SET credits_left = credits_left + :credit \
+    let pay_back = "SET credits_left = credits_left + :credit, \
+                    version = version + :one, updated_at_ms = :now \
                     DELETE periods :periods, courses :courses";
     let write = Write::update(keys::plan(*student_id, term), pay_back)
         .when("contains(courses, :course)")
         .bind(":credit", n(credit))
         .bind(":course", n(course_id))
         .bind(":courses", numbers([course_id]))
-        .bind(":periods", strings(periods));
+        .bind(":periods", strings(periods))
+        .bind(":one", n(1))
+        .bind(":now", n(now.as_millis()));
     if caller.is_staff() {
         return write;
     }

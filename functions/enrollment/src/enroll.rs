@@ -258,15 +258,19 @@ impl<'a> Attempt<'a> {
 
     /// The write by which the student's plan pays for the course.
     fn pay(&self) -> Write {
-        let Enrollment { student_id, course_id, credit, term, periods, .. } = &self.enrollment;
-        let pay = "SET credits_left = credits_left - :credit \
+        let Enrollment { student_id, course_id, credit, term, periods, enrolled_at_ms, .. } =
+            &self.enrollment;
+        let pay = "SET credits_left = credits_left - :credit, \
+                   version = version + :one, updated_at_ms = :now \
                    ADD periods :periods, courses :courses";
         let mut write = Write::update(keys::plan(*student_id, term), pay)
             .when("credits_left >= :credit AND NOT contains(courses, :course)")
             .bind(":credit", n(credit))
             .bind(":course", n(course_id))
             .bind(":courses", numbers([course_id]))
-            .bind(":periods", strings(periods));
+            .bind(":periods", strings(periods))
+            .bind(":one", n(1))
+            .bind(":now", n(enrolled_at_ms));
         for (place, period) in periods.iter().enumerate() {
             let placeholder = format!(":p{place}");
             write = write

@@ -28,6 +28,7 @@ pub mod course;
 pub mod courses;
 pub mod drop;
 pub mod enroll;
+pub mod events;
 pub mod get_course;
 pub mod get_timetable;
 pub mod ids;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use platform::Problem;
 use platform::auth::Caller;
+use platform::clock::Instant;
 use platform::table::Item;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,10 @@ pub struct Plan {
     pub member_id: String,
     /// The term.
     pub term: String,
+    /// How often the plan has changed, from 1.
+    pub version: u64,
+    /// When it last changed.
+    pub updated_at_ms: i64,
     /// Credits in all.
     pub max_credits: i64,
     /// Credits not yet taken: below zero if `max_credits` was lowered too far.
@@ -52,8 +57,11 @@ impl Plan {
         member_id: &str,
         term: &str,
         max_credits: i64,
+        now: Instant,
     ) -> Self {
         Self {
+            version: 1,
+            updated_at_ms: now.as_millis(),
             student_id,
             name: name.to_owned(),
             member_id: member_id.to_owned(),
@@ -108,7 +116,7 @@ mod tests {
     use crate::course::tests::course;
 
     fn plan() -> Plan {
-        Plan::new(1.try_into().unwrap(), "Ada", "m-1", "default", 18)
+        Plan::new(1.try_into().unwrap(), "Ada", "m-1", "default", 18, Instant::from_millis(7))
     }
 
     fn caller(member_id: &str, role: Role) -> Caller {

@@ -58,7 +58,7 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     caller.require_staff()?;
     let term = body.term.as_ref().map_or(DEFAULT_TERM, Text::as_str);
     let Body { name, member_id, max_credits, .. } = &body;
-    let plan = Plan::new(student_id, name.as_str(), member_id, term, *max_credits);
+    let plan = Plan::new(student_id, name.as_str(), member_id, term, *max_credits, app.clock.now());
     let is_new = put(app, &plan).await?;
     let Plan { name, member_id, term, max_credits, .. } = &plan;
     let view = View { student_id, name, member_id, max_credits: *max_credits, term };
@@ -88,7 +88,8 @@ async fn put(app: &App, plan: &Plan) -> Result<bool, Problem> {
 /// Changes the credits by the difference, so that those taken stay taken.
 fn change(seen: &Plan, plan: &Plan) -> Write {
     let change = "SET #name = :name, member_id = :member, max_credits = :max, \
-                  credits_left = credits_left + :more";
+                  credits_left = credits_left + :more, version = version + :one, \
+                  updated_at_ms = :now";
     Write::update(keys::plan(plan.student_id, &plan.term), change)
         .when("max_credits = :seen")
         .name("#name", "name")
@@ -97,4 +98,6 @@ fn change(seen: &Plan, plan: &Plan) -> Write {
         .bind(":max", n(plan.max_credits))
         .bind(":more", n(plan.max_credits - seen.max_credits))
         .bind(":seen", n(seen.max_credits))
+        .bind(":one", n(1))
+        .bind(":now", n(plan.updated_at_ms))
 }

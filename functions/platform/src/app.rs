@@ -15,6 +15,8 @@ use aws_config::timeout::TimeoutConfig;
 use crate::auth::{BadKeys, TokenKeys};
 use crate::clock::Clock;
 use crate::meter::Meter;
+use crate::problem::Problem;
+use crate::queue::{Queue, QueueName};
 use crate::table::{Table, TableName};
 
 /// How long one call may take before its outcome counts as unknown. DynamoDB
@@ -122,6 +124,11 @@ impl App {
     /// A table, by the setting that names it.
     pub fn table(&self, name: TableName) -> Table<'_> {
         Table::new(self, name)
+    }
+
+    /// A queue, by the setting that holds its URL. Fails if there is none.
+    pub fn queue(&self, name: QueueName) -> Result<Queue<'_>, Problem> {
+        Queue::new(self, name)
     }
 
     /// What this environment remembers between requests, made on first use:

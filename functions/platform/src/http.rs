@@ -188,6 +188,11 @@ impl Reply {
         Self::new(StatusCode::CREATED, Some(location.into()), Some(body))
     }
 
+    /// 202 with `body`.
+    pub fn accepted(body: &impl Serialize) -> Result<Self, Problem> {
+        Self::new(StatusCode::ACCEPTED, None, Some(body))
+    }
+
     /// 204.
     pub fn no_content() -> Self {
         Self { status: StatusCode::NO_CONTENT, location: None, body: None }

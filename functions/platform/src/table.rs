@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use aws_sdk_dynamodb::types::{
@@ -423,6 +424,47 @@ impl<'a> Table<'a> {
                     }
                 }
                 outcome => return outcome,
+            }
+        }
+    }
+
+    /// Puts `item` unless there is one with its key; whether it was put now.
+    ///
+    /// Half the price of a transaction, for items that are the same whoever
+    /// writes them: after a lost answer it is put again, and then says `false`
+    /// of its own success.
+    pub async fn put_new(&self, item: Item) -> Result<bool, WriteError> {
+        let mut patience = Patience::default();
+        let mut unknown = None;
+        loop {
+            self.app.meter.called(self.name, "PutItem");
+            let sent = self.app.clients.dynamodb.put_item().table_name(self.name);
+            let sent = sent.set_item(Some(item.clone()));
+            let sent = sent.condition_expression("attribute_not_exists(pk)");
+            let error =
+                match sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await {
+                    Ok(done) => {
+                        self.app.meter.wrote(units(done.consumed_capacity.as_slice()));
+                        return Ok(true);
+                    }
+                    Err(error) => error,
+                };
+            if error
+                .as_service_error()
+                .is_some_and(PutItemError::is_conditional_check_failed_exception)
+            {
+                return Ok(false);
+            }
+            let cause = match self.trouble(&error) {
+                Trouble::Final(cause) => return Err(WriteError::Failed(cause)),
+                Trouble::Throttled(cause) => cause,
+                Trouble::Unknown(cause) => {
+                    unknown = Some(cause.clone());
+                    cause
+                }
+            };
+            if !patience.pause(self.app).await {
+                return Err(unknown.map_or(WriteError::Busy(cause), WriteError::Unknown));
             }
         }
     }

@@ -274,8 +274,9 @@ impl World {
     /// only that they are there.
     pub async fn plans(&self, count: u64) {
         let plans = (1..=count).map(|id| {
-            let plan =
-                Plan::new(id.try_into().expect("an id"), "Ada", &format!("m{id}"), "default", 18);
+            let (student, member, now) =
+                (id.try_into().expect("an id"), format!("m{id}"), self.clock.now());
+            let plan = Plan::new(student, "Ada", &member, "default", 18, now);
             let item = plan.to_item().expect("an item");
             let put = PutRequest::builder().set_item(Some(item)).build().expect("complete");
             WriteRequest::builder().put_request(put).build()

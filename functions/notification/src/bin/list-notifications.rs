@@ -1,0 +1,5 @@
+//! The Lambda function `list-notifications`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(notification::list_notifications::FUNCTION)
+}

@@ -1,0 +1,5 @@
+//! The Lambda function `notify`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(notification::notify::FUNCTION)
+}

@@ -1,0 +1,5 @@
+//! The Lambda function `redrive`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(notification::redrive::FUNCTION)
+}

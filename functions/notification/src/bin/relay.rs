@@ -1,0 +1,5 @@
+//! The Lambda function `relay`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(notification::relay::FUNCTION)
+}
