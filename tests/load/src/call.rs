@@ -29,6 +29,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     /// The bearer token.
     pub(crate) token: Option<Arc<str>>,
+    /// Under which the same request may be sent again without being done twice.
+    pub(crate) idempotency_key: Option<String>,
     /// The body, if it has one.
     pub(crate) body: Option<Value>,
 }
@@ -36,13 +38,21 @@ pub(crate) struct Request {
 impl Request {
     /// A request without token and body.
     pub(crate) fn new(operation: &'static str, method: Method, path: impl Into<String>) -> Self {
-        Self { operation, method, path: path.into(), token: None, body: None }
+        let path = path.into();
+        Self { operation, method, path, token: None, idempotency_key: None, body: None }
     }
 
     /// With a bearer token.
     #[must_use]
     pub(crate) fn token(mut self, token: &Arc<str>) -> Self {
         self.token = Some(Arc::clone(token));
+        self
+    }
+
+    /// With an `Idempotency-Key`.
+    #[must_use]
+    pub(crate) fn idempotency_key(mut self, key: String) -> Self {
+        self.idempotency_key = Some(key);
         self
     }
 

@@ -7,11 +7,14 @@ use tokio::time::Instant;
 
 use crate::call::{Answer, Call, Lost, Request};
 use crate::record::Recorder;
+use crate::users::Stop;
 
 /// How often a request that must succeed is sent before giving up.
 const ATTEMPTS: u32 = 5;
 /// How long to wait before sending it again.
 const PAUSE: Duration = Duration::from_millis(300);
+/// How long to ask for the outcome of a request before it counts as unknown.
+const ASKS_FOR: Duration = Duration::from_secs(90);
 
 /// Somebody who sends requests, one after the other.
 #[derive(Clone)]
@@ -37,12 +40,31 @@ impl Caller {
         Self { call, recorder: Arc::clone(recorder) }
     }
 
+    /// The same, recording elsewhere.
+    pub(crate) fn recording(&self, recorder: &Arc<Recorder>) -> Self {
+        Self { call: Arc::clone(&self.call), recorder: Arc::clone(recorder) }
+    }
+
     /// Sends once.
     pub(crate) async fn send(&self, request: &Request) -> Result<Answer, Lost> {
         let sent = Instant::now();
         let outcome = self.call.call(request).await;
         self.recorder.record(request.operation, sent, &outcome);
         outcome
+    }
+
+    /// Sends a request that may be sent again, until somebody says what became
+    /// of it: after a lost answer or a server error nobody knows. `None` if
+    /// nobody ever said, or the run was stopped meanwhile.
+    pub(crate) async fn until_known(&self, request: &Request, stop: &Stop) -> Option<Answer> {
+        let first = Instant::now();
+        loop {
+            match self.send(request).await {
+                Ok(answer) if !answer.is_server_error() => return Some(answer),
+                _ if stop.is_set() || first.elapsed() >= ASKS_FOR => return None,
+                _ => stop.sleep(PAUSE).await,
+            }
+        }
     }
 
     /// Sends a request that can be repeated until it has succeeded. Only a lost
@@ -89,10 +111,14 @@ mod tests {
         }
     }
 
-    async fn insist(statuses: &[u16]) -> (Result<Answer, Refused>, u64) {
+    fn scripted(statuses: &[u16]) -> (Caller, Arc<Recorder>) {
         let recorder = Arc::new(Recorder::new().unwrap());
         let call = Arc::new(Scripted(statuses.to_vec(), AtomicU32::new(0)));
-        let caller = Caller::new(call, &recorder);
+        (Caller::new(call, &recorder), recorder)
+    }
+
+    async fn insist(statuses: &[u16]) -> (Result<Answer, Refused>, u64) {
+        let (caller, recorder) = scripted(statuses);
         let outcome = caller.insist(&Request::new("get-course", Method::GET, "/courses/1")).await;
         (outcome, recorder.samples().answered())
     }
@@ -107,5 +133,26 @@ mod tests {
         let (outcome, sent) = insist(&[503]).await;
         assert!(outcome.unwrap_err().to_string().contains("503"));
         assert_eq!(sent, u64::from(ATTEMPTS));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outcome_is_asked_for_until_it_is_known() {
+        let request = Request::new("create-schedule", Method::POST, "/schedules");
+        let (caller, recorder) = scripted(&[503, 500, 409]);
+        let answer = caller.until_known(&request, &Stop::new()).await;
+        assert_eq!((answer.unwrap().status, recorder.samples().answered()), (409, 3));
+        let (caller, recorder) = scripted(&[500]);
+        assert!(caller.until_known(&request, &Stop::new()).await.is_none());
+        assert_eq!(recorder.samples().answered(), 301);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_asks_any_more_once_the_run_is_stopped() {
+        let request = Request::new("create-schedule", Method::POST, "/schedules");
+        let (caller, recorder) = scripted(&[500]);
+        let stop = Stop::new();
+        stop.set();
+        assert!(caller.until_known(&request, &stop).await.is_none());
+        assert_eq!(recorder.samples().answered(), 1);
     }
 }

@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::caller::Caller;
+use crate::child::Serve;
 use crate::cloud::Cloud;
 use crate::error::Error;
 use crate::progress;
@@ -27,7 +28,8 @@ use crate::wire::Wire;
 /// Sends `enrollments` transactions from `tasks` tasks; how many succeeded a
 /// second.
 pub(crate) async fn measure(enrollments: usize, tasks: usize, seed: u64) -> Result<f64, Error> {
-    let cloud = Cloud::start(None, 50, seed).await?;
+    let serve = Serve { port: 0, data_dir: None, environments: 50, seed, no_events: true };
+    let cloud = Cloud::start(serve).await?;
     let seats = enrollments as u64;
     let shape = Shape { students: enrollments, seats, courses: 1, repeats: 1 };
     let plan = Plan::new(shape, cloud.now());

@@ -1,14 +1,18 @@
-//! The system under load: a local cloud of one's own, or whatever answers at a
-//! URL; and tokens that it takes.
+//! The system under load: a local cloud of one's own, in this process or in
+//! another one, or whatever answers at a URL; and tokens that it takes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use local::{DevKey, Options, Served};
 use platform::app::Clients;
 use platform::auth::{Caller, Role, TokenSigner};
 use platform::clock::{Clock, Instant};
+use tempfile::TempDir;
+use tokio::sync::Mutex;
 
+use crate::child::{Process, Serve};
 use crate::error::Error;
 
 /// Tokens live longer than an API would make them, so that none expires before
@@ -20,7 +24,14 @@ pub(crate) struct Cloud {
     url: String,
     clock: Clock,
     signer: Signer,
-    own: Option<Served>,
+    own: Option<Own>,
+    events: Option<Events>,
+}
+
+/// A cloud of one's own.
+enum Own {
+    InThisProcess(Served),
+    InAnother { process: Arc<Mutex<Process>>, _folder: Option<TempDir> },
 }
 
 enum Signer {
@@ -28,17 +39,64 @@ enum Signer {
     OfFile(TokenSigner),
 }
 
+/// Whether what changes is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Events {
+    /// Streams and queues are worked off.
+    Running,
+    /// Nobody works them off.
+    Paused,
+}
+
+/// The local cloud that is asked for.
+pub(crate) fn options(serve: Serve) -> Options {
+    let Serve { data_dir, environments, seed, .. } = serve;
+    Options { data_dir, environments, seed: Some(seed), ..Options::default() }
+}
+
+fn events(serve: &Serve) -> Events {
+    if serve.no_events { Events::Paused } else { Events::Running }
+}
+
 impl Cloud {
     /// Starts a local cloud in this process.
-    pub(crate) async fn start(
-        data_dir: Option<PathBuf>,
-        environments: u32,
-        seed: u64,
-    ) -> Result<Self, Error> {
-        let options = Options { data_dir, environments, seed: Some(seed), ..Options::default() };
-        let served = local::Cloud::start(options).await?.serve(0).await?;
+    pub(crate) async fn start(serve: Serve) -> Result<Self, Error> {
+        let (port, events) = (serve.port, events(&serve));
+        let served = local::Cloud::start(options(serve)).await?.serve(port).await?;
+        let url = served.url().to_owned();
+        Self::own(url, Own::InThisProcess(served), events)
+    }
+
+    /// Starts a local cloud in a process of its own.
+    pub(crate) async fn start_process(serve: Serve) -> Result<Self, Error> {
+        Self::process(serve, None).await
+    }
+
+    /// Starts a local cloud in a process of its own that can be killed: what it
+    /// keeps outlives it.
+    pub(crate) async fn start_mortal(mut serve: Serve) -> Result<Self, Error> {
+        let folder = match serve.data_dir {
+            Some(_) => None,
+            None => Some(tempfile::tempdir()?),
+        };
+        if let Some(folder) = &folder {
+            serve.data_dir = Some(folder.path().to_owned());
+        }
+        Self::process(serve, folder).await
+    }
+
+    async fn process(serve: Serve, folder: Option<TempDir>) -> Result<Self, Error> {
+        let events = events(&serve);
+        let process = Process::start(serve).await?;
+        let url = process.url.clone();
+        let process = Arc::new(Mutex::new(process));
+        Self::own(url, Own::InAnother { process, _folder: folder }, events)
+    }
+
+    fn own(url: String, own: Own, events: Events) -> Result<Self, Error> {
         let signer = Signer::OfCheckout(DevKey::of_checkout()?);
-        Ok(Self { url: served.url().to_owned(), clock: Clock::System, signer, own: Some(served) })
+        Ok(Self { url, clock: Clock::System, signer, own: Some(own), events: Some(events) })
     }
 
     /// What answers at `url`, taking tokens of the key in `key_file`, or of
@@ -49,7 +107,7 @@ impl Cloud {
             None => Signer::OfCheckout(DevKey::of_checkout()?),
         };
         let url = url.trim_end_matches('/').to_owned();
-        Ok(Self { url, clock: Clock::System, signer, own: None })
+        Ok(Self { url, clock: Clock::System, signer, own: None, events: None })
     }
 
     /// Where it answers.
@@ -80,18 +138,65 @@ impl Cloud {
         self.token("load-staff", Role::Staff)
     }
 
-    /// Clients that reach a local cloud of one's own without
-    /// a socket.
+    /// Whether what changes is told. `None` if nobody knows.
+    pub(crate) fn events(&self) -> Option<Events> {
+        self.events
+    }
+
+    /// Clients that reach a local cloud of this process without a socket.
     pub(crate) fn clients(&self) -> Option<Clients> {
-        self.own.as_ref().map(|served| served.cloud().clients())
+        self.served().map(|served| served.cloud().clients())
+    }
+
+    /// The local cloud of this process.
+    pub(crate) fn served(&self) -> Option<&Served> {
+        match &self.own {
+            Some(Own::InThisProcess(served)) => Some(served),
+            Some(Own::InAnother { .. }) | None => None,
+        }
+    }
+
+    /// The process of a local cloud that has one.
+    pub(crate) fn mortal(&self) -> Option<Arc<Mutex<Process>>> {
+        match &self.own {
+            Some(Own::InAnother { process, .. }) => Some(Arc::clone(process)),
+            Some(Own::InThisProcess(_)) | None => None,
+        }
+    }
+
+    /// A client that looks into the tables of a local cloud of one's own.
+    pub(crate) async fn tables(&self) -> Option<aws_sdk_dynamodb::Client> {
+        match self.own.as_ref()? {
+            Own::InThisProcess(served) => Some(served.cloud().client()),
+            Own::InAnother { process, .. } => {
+                Some(client_of(&process.lock().await.dynamodb_url))
+            }
+        }
     }
 
     /// Stops a local cloud of one's own, when its last request is through.
     pub(crate) async fn stop(self) {
-        if let Some(served) = self.own {
-            served.stop().await;
+        match self.own {
+            Some(Own::InThisProcess(served)) => served.stop().await,
+            Some(Own::InAnother { process, .. }) => {
+                if let Some(process) = Arc::into_inner(process) {
+                    process.into_inner().stop().await;
+                }
+            }
+            None => {}
         }
     }
+}
+
+/// A client of what answers at `url` as DynamoDB does, with any credentials.
+fn client_of(url: &str) -> aws_sdk_dynamodb::Client {
+    let configuration = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("us-east-1"))
+        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
+        .endpoint_url(url)
+        .build();
+    aws_sdk_dynamodb::Client::from_conf(configuration)
 }
 
 fn read_key(path: &Path) -> Result<TokenSigner, Error> {

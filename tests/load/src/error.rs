@@ -53,6 +53,18 @@ pub(crate) enum Error {
     /// The ceiling cannot be measured.
     #[error("cannot measure the ceiling: {0}")]
     Ceiling(String),
+    /// An account of the run cannot log in.
+    #[error("the account {0} is not let in any more")]
+    NotLetIn(String),
+    /// The process of a local cloud fails.
+    #[error("the process of the local cloud: {0}")]
+    Child(String),
+    /// What was written cannot be read from a table.
+    #[error("cannot look into the tables: {0}")]
+    Tables(String),
+    /// The relay cannot be measured.
+    #[error("cannot measure the relay: {0}")]
+    Relay(String),
     /// The report cannot be written.
     #[error("cannot write the report to {}: {error}", path.display())]
     Write {
@@ -61,9 +73,9 @@ pub(crate) enum Error {
         /// Why not.
         error: std::io::Error,
     },
-    /// The terminal is gone.
-    #[error("cannot print the report: {0}")]
-    Print(#[from] std::io::Error),
+    /// The terminal is gone, or there is no room for a folder.
+    #[error("the system refuses: {0}")]
+    System(#[from] std::io::Error),
 }
 
 impl From<goose::GooseError> for Error {

@@ -9,8 +9,8 @@ use crate::record::Samples;
 pub(crate) struct Invariant {
     /// What must be true.
     pub(crate) name: &'static str,
-    /// Whether it is.
-    pub(crate) held: bool,
+    /// Whether it is. `None` if nobody can know.
+    pub(crate) held: Option<bool>,
     /// With what numbers.
     pub(crate) detail: String,
 }
@@ -18,7 +18,26 @@ pub(crate) struct Invariant {
 impl Invariant {
     /// An invariant that holds if `held`.
     pub(crate) fn new(name: &'static str, held: bool, detail: String) -> Self {
-        Self { name, held, detail }
+        Self { name, held: Some(held), detail }
+    }
+
+    /// An invariant that cannot be checked, and why.
+    pub(crate) fn unchecked(name: &'static str, why: impl Into<String>) -> Self {
+        Self { name, held: None, detail: why.into() }
+    }
+
+    /// Whether it was checked and is not true.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.held == Some(false)
+    }
+
+    /// What became of it, in a word.
+    pub(crate) fn verdict(&self) -> &'static str {
+        match self.held {
+            Some(true) => "held",
+            Some(false) => "BROKEN",
+            None => "unknown",
+        }
     }
 
     /// An invariant that holds unless somebody or something breaks it. Of
@@ -97,15 +116,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_500_breaks_a_run_and_a_503_does_not() {
-        assert!(no_server_error([&answers(&[(201, ""), (503, "BUSY")])]).held);
+        assert!(!no_server_error([&answers(&[(201, ""), (503, "BUSY")])]).is_broken());
         let broken = no_server_error([&answers(&[(201, ""), (500, "INTERNAL")])]);
-        assert!(!broken.held && broken.detail.contains("1 × 500"));
+        assert!(broken.is_broken() && broken.detail.contains("1 × 500"));
     }
 
     #[tokio::test]
     async fn a_refusal_must_bear_an_expected_code() {
         let expected = ["COURSE_FULL"];
-        let holds = |list: &[(u16, &str)]| only_refusals(&expected, [&answers(list)]).held;
+        let holds =
+            |list: &[(u16, &str)]| !only_refusals(&expected, [&answers(list)]).is_broken();
         assert!(holds(&[(201, ""), (409, "COURSE_FULL"), (503, "BUSY")]));
         assert!(!holds(&[(409, "ALREADY_ENROLLED")]));
         assert!(!holds(&[(404, "COURSE_FULL")]));
@@ -117,6 +137,13 @@ mod tests {
     fn only_the_first_few_culprits_are_named() {
         let broken = Invariant::unless("x", &[1, 2, 3, 4, 5, 6, 7], String::new());
         assert_eq!(broken.detail, "7 broken: 1; 2; 3; 4; 5; …");
-        assert!(!broken.held);
+        assert!(broken.is_broken());
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_neither_held_nor_broken() {
+        let unchecked = Invariant::unchecked("x", "no status page");
+        assert_eq!((unchecked.verdict(), unchecked.is_broken()), ("unknown", false));
+        assert!(serde_json::to_value(&unchecked).unwrap()["held"].is_null());
     }
 }

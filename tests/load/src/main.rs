@@ -4,9 +4,11 @@
 //! Exits with 1 when an invariant is broken or the run could not be made, and
 //! with 2 when it was called wrongly.
 
+mod backlog;
 mod call;
 mod caller;
 mod ceiling;
+mod child;
 mod cloud;
 mod error;
 mod invariants;
@@ -32,6 +34,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let options = Options::from_command_line();
+    if let Some(serve) = options.serve() {
+        return child::serve(serve.clone());
+    }
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),

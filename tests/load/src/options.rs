@@ -1,18 +1,36 @@
 //! What can be said on the command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::child::{self, Serve};
 use crate::peer;
 use crate::scenarios::hot_course::{MOST, Shape};
+use crate::scenarios::mixed_flow;
 
 /// Users that a local cloud in the same process can serve: both ends of every
 /// connection are descriptors of one process.
 const MOST_USERS_IN_PROCESS: usize = 5_000;
+/// Users that one process can play: it has 20,000 descriptors, one for each
+/// connection, and some for everything else.
+const MOST_USERS: usize = 19_000;
 /// How often each student asks for the same course with `--repeat`.
 const REPEATS: usize = 3;
+/// Users of `hot-course`, unless said otherwise.
+const HOT_COURSE_USERS: usize = 100;
+/// Users of `mixed-flow`, unless said otherwise.
+const MIXED_FLOW_USERS: usize = 90;
+/// The most users that arrive within the shorter ramp.
+const FEW_USERS: usize = 90;
+/// How long it takes until few users have arrived.
+const RAMP_OF_FEW: Duration = Duration::from_secs(60);
+/// How long it takes until more have.
+const RAMP_OF_MANY: Duration = Duration::from_secs(120);
+/// The most changes of one `relay` run.
+const MOST_EVENTS: usize = 1_000_000;
 
 /// Sends load to hotseat and checks what must be true afterwards.
 #[derive(Debug, Parser)]
@@ -28,6 +46,13 @@ pub(crate) struct Options {
 pub(crate) enum Scenario {
     /// Everybody enrolls in the same course.
     HotCourse(HotCourse),
+    /// Users create and update schedules, and everything is told.
+    MixedFlow(MixedFlow),
+    /// The relay alone turns changes into messages.
+    Relay(Relay),
+    /// Serves a local cloud to the process that started this one.
+    #[command(name = child::COMMAND, hide = true)]
+    ServeCloud(Serve),
 }
 
 /// Options of `hot-course`.
@@ -45,6 +70,9 @@ pub(crate) struct HotCourse {
     /// Lets each student ask for the same course three times
     #[arg(long)]
     repeat: bool,
+    /// Tells nobody: a local cloud in which streams and queues stand still
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) no_events: bool,
     /// Sends the same enrollments to the peer afterwards, and compares
     #[arg(long, value_name = "URL")]
     pub(crate) peer: Option<String>,
@@ -56,12 +84,43 @@ pub(crate) struct HotCourse {
     pub(crate) common: Common,
 }
 
+/// Options of `mixed-flow`.
+#[derive(Debug, Args)]
+pub(crate) struct MixedFlow {
+    /// How often each user creates or updates a schedule
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    loops: usize,
+    /// Seconds between an answer and the next request: 0, or from A to B
+    #[arg(long, value_name = "A..B", default_value = "1..5", value_parser = think)]
+    think: mixed_flow::Think,
+    /// Seconds until all users have arrived; 0 is all at once [default: 60, or 120 above 90 users]
+    #[arg(long, value_name = "SECONDS")]
+    ramp: Option<u64>,
+    /// Kills the local cloud in this second of the load, and starts it again
+    #[arg(long, value_name = "SECOND", conflicts_with = "url")]
+    pub(crate) kill_at: Option<u64>,
+    /// What every scenario takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Options of `relay`.
+#[derive(Debug, Args)]
+pub(crate) struct Relay {
+    /// Changes that wait in the stream
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) events: usize,
+    /// What every scenario takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
 /// Options of every scenario.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Users at the same time
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) users: usize,
+    /// Users at the same time [default: 100, in mixed-flow 90]
+    #[arg(long, value_name = "N")]
+    users: Option<usize>,
     /// Stops the measured phase after so many seconds
     #[arg(long, value_name = "N")]
     pub(crate) seconds: Option<u64>,
@@ -83,6 +142,9 @@ pub(crate) struct Common {
     /// Writes the report to this file as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Writes the report to this file as a page with plots
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 impl Options {
@@ -95,14 +157,30 @@ impl Options {
         options
     }
 
+    /// The cloud to serve, if that is what was said.
+    pub(crate) fn serve(&self) -> Option<&Serve> {
+        match &self.scenario {
+            Scenario::ServeCloud(serve) => Some(serve),
+            Scenario::HotCourse(_) | Scenario::MixedFlow(_) | Scenario::Relay(_) => None,
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         match &self.scenario {
             Scenario::HotCourse(hot_course) => hot_course.check(),
+            Scenario::MixedFlow(mixed_flow) => mixed_flow.check(),
+            Scenario::Relay(relay) => relay.check(),
+            Scenario::ServeCloud(_) => Ok(()),
         }
     }
 }
 
 impl HotCourse {
+    /// How many users there are.
+    pub(crate) fn users(&self) -> usize {
+        self.common.users.unwrap_or(HOT_COURSE_USERS)
+    }
+
     /// The size of the run.
     pub(crate) fn shape(&self) -> Shape {
         let Self { students, seats, courses, repeat, .. } = *self;
@@ -131,19 +209,74 @@ impl HotCourse {
                  leave --courses and --repeat out, and raise --seats"
             ));
         }
-        self.common.check()
+        self.common.check(self.users())
+    }
+}
+
+impl MixedFlow {
+    /// How many users there are.
+    pub(crate) fn users(&self) -> usize {
+        self.common.users.unwrap_or(MIXED_FLOW_USERS)
+    }
+
+    /// The size of the run.
+    pub(crate) fn shape(&self) -> mixed_flow::Shape {
+        let users = self.users();
+        let usual = if users <= FEW_USERS { RAMP_OF_FEW } else { RAMP_OF_MANY };
+        let ramp = self.ramp.map_or(usual, Duration::from_secs);
+        mixed_flow::Shape { users, loops: self.loops, think: self.think, ramp }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.loops == 0 {
+            return Err("--loops must be at least 1".into());
+        }
+        if self.shape().slots_per_account() > mixed_flow::MOST_SLOTS {
+            let most = mixed_flow::MOST_SLOTS;
+            return Err(format!(
+                "lower --loops or --users: each account has {most} time slots, and a user needs \
+                 one for each loop"
+            ));
+        }
+        self.common.check(self.users())
+    }
+}
+
+impl Relay {
+    fn check(&self) -> Result<(), String> {
+        if !(1..=MOST_EVENTS).contains(&self.events) {
+            return Err(format!("--events must be from 1 to {MOST_EVENTS}"));
+        }
+        if self.common.url.is_some() || self.common.users.is_some() || self.common.seconds.is_some()
+        {
+            return Err("relay runs alone in a local cloud of its own: leave --url, --users and \
+                 --seconds out"
+                .into());
+        }
+        self.common.check(1)
     }
 }
 
 impl Common {
-    fn check(&self) -> Result<(), String> {
-        if self.users == 0 {
+    /// The local cloud to start for so many users.
+    pub(crate) fn serve(&self, seed: u64, no_events: bool) -> Serve {
+        let (data_dir, environments) = (self.data_dir.clone(), self.environments);
+        Serve { port: 0, data_dir, environments, seed, no_events }
+    }
+
+    /// Whether the server of so many users must be another process.
+    pub(crate) fn needs_process(users: usize) -> bool {
+        users > MOST_USERS_IN_PROCESS
+    }
+
+    fn check(&self, users: usize) -> Result<(), String> {
+        if users == 0 {
             return Err("--users must be at least 1".into());
         }
-        if self.url.is_none() && self.users > MOST_USERS_IN_PROCESS {
+        if users > MOST_USERS {
             return Err(format!(
-                "more than {MOST_USERS_IN_PROCESS} users need a process for the server: start \
-                 `cargo local --no-sample-data` and name it with --url"
+                "--users must be at most {MOST_USERS}: one process has 20,000 descriptors. Run \
+                 several with the same --url"
             ));
         }
         let is_http = |url: &String| url.starts_with("http://") || url.starts_with("https://");
@@ -154,47 +287,104 @@ impl Common {
     }
 }
 
+/// Reads how long users think, in seconds: one number, or two as in `0.5..2`.
+fn think(text: &str) -> Result<mixed_flow::Think, String> {
+    let seconds = |text: &str| {
+        let seconds = text.parse::<f64>().ok().filter(|s| (0.0..=3600.0).contains(s));
+        seconds.map(Duration::from_secs_f64)
+    };
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    let think = seconds(least).zip(seconds(most)).filter(|(least, most)| least <= most);
+    let think = think.map(|(least, most)| mixed_flow::Think { least, most });
+    think.ok_or_else(|| "expected seconds up to 3600, as in 0, 2.5 or 1..5".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(arguments: &str) -> Result<(), String> {
-        let words = ["load", "hot-course"].into_iter().chain(arguments.split_whitespace());
+    fn parse(arguments: &str) -> Result<Options, String> {
+        let words = ["load"].into_iter().chain(arguments.split_whitespace());
         let options = Options::try_parse_from(words).map_err(|error| error.to_string())?;
-        options.check()
+        options.check()?;
+        Ok(options)
+    }
+
+    fn mixed_flow(arguments: &str) -> MixedFlow {
+        match parse(&format!("mixed-flow {arguments}")).unwrap().scenario {
+            Scenario::MixedFlow(options) => options,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn what_the_contract_names_is_taken() {
+        Options::command().debug_assert();
         for good in [
-            "",
-            "--seats 100",
-            "--courses 50",
-            "--repeat --seconds 5 --seed 1 --json r.json --data-dir d",
-            "--url http://127.0.0.1:9000 --token-key k --users 20000",
-            "--peer http://127.0.0.1:8081 --ceiling",
+            "hot-course",
+            "hot-course --seats 100",
+            "hot-course --courses 50 --no-events",
+            "hot-course --repeat --seconds 5 --seed 1 --json r.json --html r.html --data-dir d",
+            "hot-course --url http://127.0.0.1:9000 --token-key k --users 19000",
+            "hot-course --users 5001",
+            "hot-course --peer http://127.0.0.1:8081 --ceiling",
+            "mixed-flow",
+            "mixed-flow --users 490 --loops 5 --think 0 --ramp 0 --seed 1 --html r.html",
+            "mixed-flow --kill-at 20 --data-dir d",
+            "mixed-flow --url https://example.com --token-key k",
+            "relay --events 1000 --seed 1 --json r.json --data-dir d",
         ] {
-            assert_eq!(check(good), Ok(()), "{good}");
+            assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
         }
     }
 
     #[test]
     fn wrong_usage_is_refused_with_the_remedy() {
         for (bad, remedy) in [
-            ("--users 0", "at least 1"),
-            ("--users 5001", "--url"),
-            ("--courses 0", "at least 1"),
-            ("--courses 50 --seats 49", "at most"),
-            ("--students 0", "from 1"),
-            ("--seats 1000001", "at most 1000000"),
-            ("--url ftp://x", "http://"),
-            ("--token-key k", "--url"),
-            ("--url http://x --data-dir d", "cannot be used with"),
-            ("--peer http://x --seats 100", "raise --seats"),
-            ("--nonsense", "unexpected argument"),
+            ("hot-course --users 0", "at least 1"),
+            ("hot-course --users 19001", "--url"),
+            ("hot-course --courses 0", "at least 1"),
+            ("hot-course --courses 50 --seats 49", "at most"),
+            ("hot-course --students 0", "from 1"),
+            ("hot-course --seats 1000001", "at most 1000000"),
+            ("hot-course --url ftp://x", "http://"),
+            ("hot-course --token-key k", "--url"),
+            ("hot-course --url http://x --data-dir d", "cannot be used with"),
+            ("hot-course --url http://x --no-events", "cannot be used with"),
+            ("hot-course --peer http://x --seats 100", "raise --seats"),
+            ("hot-course --nonsense", "unexpected argument"),
+            ("mixed-flow --users 0", "at least 1"),
+            ("mixed-flow --loops 0", "at least 1"),
+            ("mixed-flow --loops 2000000 --users 90", "lower --loops"),
+            ("mixed-flow --think 5..1", "1..5"),
+            ("mixed-flow --think -1", "unexpected argument"),
+            ("mixed-flow --think soon", "1..5"),
+            ("mixed-flow --think 1..inf", "1..5"),
+            ("mixed-flow --kill-at 5 --url http://x", "cannot be used with"),
+            ("relay --events 0", "from 1"),
+            ("relay --url http://x", "leave --url"),
+            ("relay --users 5", "leave --url"),
         ] {
-            let message = check(bad).unwrap_err();
+            let message = parse(bad).unwrap_err();
             assert!(message.contains(remedy), "{bad}: {message}");
         }
+    }
+
+    #[test]
+    fn users_think_and_arrive_as_they_are_told() {
+        let seconds = Duration::from_secs_f64;
+        let shape = mixed_flow("").shape();
+        assert_eq!((shape.users, shape.loops, shape.ramp), (90, 100, seconds(60.0)));
+        assert_eq!((shape.think.least, shape.think.most), (seconds(1.0), seconds(5.0)));
+        assert_eq!(mixed_flow("--users 490").shape().ramp, seconds(120.0));
+        let shape = mixed_flow("--users 490 --ramp 0 --think 0..0.2").shape();
+        assert_eq!((shape.ramp, shape.think.most), (seconds(0.0), seconds(0.2)));
+        let shape = mixed_flow("--think 2.5").shape();
+        assert_eq!((shape.think.least, shape.think.most), (seconds(2.5), seconds(2.5)));
+    }
+
+    #[test]
+    fn many_users_need_a_server_of_their_own() {
+        assert!(!Common::needs_process(5_000) && Common::needs_process(5_001));
     }
 }

@@ -33,6 +33,12 @@ pub(crate) async fn show<T>(
     }
 }
 
+/// Says what goes on where there is nothing to count.
+pub(crate) fn say(text: &str) {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
 async fn bar(name: &'static str, total: u64, recorder: &Recorder) {
     let style = ProgressStyle::with_template(BAR).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::new(total).with_style(style).with_prefix(name);

@@ -1,4 +1,5 @@
-//! What was sent and what came back: counts and latencies of one phase.
+//! What was sent and what came back: counts and latencies of one phase, in all
+//! and second by second.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -34,6 +35,22 @@ pub(crate) struct Samples {
     pub(crate) last_loss: Option<String>,
     first_sent: Option<Instant>,
     last_answered: Option<Instant>,
+    seconds: Vec<Second>,
+    /// Latencies of the second that is not over yet, in microseconds.
+    this_second_us: Vec<u64>,
+}
+
+/// One second of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Second {
+    /// Which: 0 is the first.
+    pub(crate) second: usize,
+    /// Answers that came in it.
+    pub(crate) answers: usize,
+    /// Half of them came within this. `None` without answers.
+    pub(crate) p50_ms: Option<f64>,
+    /// 95 of 100 did.
+    pub(crate) p95_ms: Option<f64>,
 }
 
 /// Percentiles in milliseconds, with three significant digits.
@@ -62,6 +79,8 @@ impl Recorder {
             last_loss: None,
             first_sent: None,
             last_answered: None,
+            seconds: Vec::new(),
+            this_second_us: Vec::new(),
         })))
     }
 
@@ -82,6 +101,8 @@ impl Recorder {
                 samples.last_answered = Some(answered);
                 let took_us = u64::try_from((answered - sent).as_micros()).unwrap_or(LONGEST_US);
                 samples.latency_us.saturating_record(took_us);
+                samples.close_seconds_before(answered);
+                samples.this_second_us.push(took_us);
                 *samples.statuses.entry(answer.status).or_default() += 1;
                 if let Some(code) = code {
                     *samples.problems.entry((answer.status, code)).or_default() += 1;
@@ -136,11 +157,54 @@ impl Samples {
 
     /// Latency of the answers.
     pub(crate) fn latency(&self) -> Latency {
-        let ms = |us: u64| three_digits(Duration::from_micros(us).as_secs_f64() * 1000.0);
         let at = |quantile| ms(self.latency_us.value_at_quantile(quantile));
         let max = ms(self.latency_us.max());
         Latency { p50: at(0.50), p95: at(0.95), p99: at(0.99), max }
     }
+
+    /// How long an answer took on average, in milliseconds.
+    pub(crate) fn mean_latency_ms(&self) -> f64 {
+        three_digits(self.latency_us.mean() / 1000.0)
+    }
+
+    /// When the first request was sent.
+    pub(crate) fn first_sent(&self) -> Option<Instant> {
+        self.first_sent
+    }
+
+    /// Second by second, the last one included that is not over yet.
+    pub(crate) fn seconds(&self) -> Vec<Second> {
+        let mut seconds = self.seconds.clone();
+        if !self.this_second_us.is_empty() {
+            seconds.push(Second::of(seconds.len(), self.this_second_us.clone()));
+        }
+        seconds
+    }
+
+    /// Works out the seconds that are over at `now`.
+    fn close_seconds_before(&mut self, now: Instant) {
+        let since_first = self.first_sent.map_or(Duration::ZERO, |first| now - first);
+        let over = usize::try_from(since_first.as_secs()).unwrap_or(usize::MAX);
+        while self.seconds.len() < over {
+            let latencies_us = std::mem::take(&mut self.this_second_us);
+            self.seconds.push(Second::of(self.seconds.len(), latencies_us));
+        }
+    }
+}
+
+impl Second {
+    fn of(second: usize, mut latencies_us: Vec<u64>) -> Self {
+        latencies_us.sort_unstable();
+        let at = |percent: usize| {
+            let rank = (latencies_us.len() * percent).div_ceil(100).max(1);
+            latencies_us.get(rank - 1).copied().map(ms)
+        };
+        Self { second, answers: latencies_us.len(), p50_ms: at(50), p95_ms: at(95) }
+    }
+}
+
+fn ms(us: u64) -> f64 {
+    three_digits(Duration::from_micros(us).as_secs_f64() * 1000.0)
 }
 
 /// `count` per second of `wall`.
@@ -182,6 +246,30 @@ mod tests {
         assert_eq!(samples.problems[&(409, "COURSE_FULL".to_owned())], 1);
         let latency = samples.latency();
         assert_eq!((latency.p50, latency.max), (100.0, 400.0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_second_has_its_answers_and_their_latencies() {
+        let recorder = Recorder::new().unwrap();
+        let start = Instant::now();
+        for _ in 0..20 {
+            tokio::time::advance(Duration::from_millis(10)).await;
+            recorder.record("enroll", start, &answer(201, ""));
+        }
+        tokio::time::advance(Duration::from_millis(2_300)).await;
+        let sent = Instant::now() - Duration::from_millis(40);
+        recorder.record("enroll", sent, &answer(201, ""));
+        let seconds = recorder.samples().seconds();
+        let second = |second, answers, p50_ms, p95_ms| Second { second, answers, p50_ms, p95_ms };
+        assert_eq!(
+            seconds,
+            [
+                second(0, 20, Some(100.0), Some(190.0)),
+                second(1, 0, None, None),
+                second(2, 1, Some(40.0), Some(40.0)),
+            ]
+        );
+        assert_eq!(recorder.samples().mean_latency_ms(), 102.0);
     }
 
     #[tokio::test]

@@ -1,15 +1,22 @@
-//! The report of a run: what goes to the JSON file, and to the terminal.
+//! The report of a run: what goes to the JSON file, to the page, and to the
+//! terminal.
 
+mod html;
+mod plot;
 mod text;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
+use tokio::time::Instant;
 
+use crate::backlog::{Depth, Growth};
+use crate::cloud::Events;
 use crate::error::Error;
 use crate::invariants::Invariant;
-use crate::record::{Latency, Samples};
+use crate::record::{Latency, Samples, Second, per_second, three_digits};
 use crate::status::{Cost, Usage};
 
 /// A named part of a run, as it was recorded.
@@ -33,6 +40,8 @@ pub(crate) struct Report {
     pub(crate) seed: u64,
     /// How many users there were.
     pub(crate) users: usize,
+    /// Whether what changed was told meanwhile. `None` if nobody knows.
+    pub(crate) events: Option<Events>,
     /// Whether all were through before the run was stopped.
     pub(crate) is_complete: bool,
     /// The first phase, which is the measured one.
@@ -45,8 +54,11 @@ pub(crate) struct Report {
     /// Every operation that was called, those of setting up and reading back
     /// included.
     pub(crate) operations: BTreeMap<String, Operation>,
-    /// Cost by tenth of the measured phase. `None` without a status page.
-    pub(crate) deciles: Option<Vec<Decile>>,
+    /// What only this scenario has.
+    #[serde(flatten)]
+    pub(crate) details: Details,
+    /// The measured phase, second by second.
+    pub(crate) timeline: Vec<Second>,
     /// What must be true.
     pub(crate) invariants: Vec<Invariant>,
     /// The peer, if it was asked for.
@@ -57,6 +69,88 @@ pub(crate) struct Report {
     pub(crate) ceiling: Option<Ceiling>,
     /// Comparisons with those.
     pub(crate) ratios: Vec<Ratio>,
+}
+
+/// What only some scenarios have.
+#[derive(Clone, Default, Serialize)]
+pub(crate) struct Details {
+    /// Cost by tenth of the measured phase. `None` without a status page.
+    pub(crate) deciles: Option<Vec<Decile>>,
+    /// What bounds the rate of users who think.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) closed_model: Option<ClosedModel>,
+    /// How long the load took, from the first user's arrival on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) load_seconds: Option<f64>,
+    /// What waited to be told, second by second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) backlog: Option<Vec<Depth>>,
+    /// Whether that grew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) backlog_growth: Option<Growth>,
+    /// Seconds from the end of the load until everything was told.
+    pub(crate) seconds_to_empty: Option<f64>,
+    /// The cloud's death, if it was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kill: Option<Kill>,
+}
+
+/// What bounds the rate of users who wait for the answer and then think.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct ClosedModel {
+    /// They think at least so long, in seconds.
+    pub(crate) least_think_s: f64,
+    /// And at most so long.
+    pub(crate) most_think_s: f64,
+    /// How long an answer took on average.
+    pub(crate) mean_response_ms: f64,
+    /// Requests a second that so many users can send.
+    pub(crate) bound: f64,
+    /// Answers a second while all users were there. `None` if they never were.
+    pub(crate) full_load_rate: Option<f64>,
+}
+
+impl ClosedModel {
+    /// Of so many users who think at least, at most and on average so long, and
+    /// who were all there `from` … `to`.
+    pub(crate) fn new(
+        users: usize,
+        (least, most, mean): (Duration, Duration, Duration),
+        samples: &Samples,
+        full_load: Option<(Instant, Instant)>,
+    ) -> Self {
+        let mean_response_ms = samples.mean_latency_ms();
+        let loop_s = mean.as_secs_f64() + mean_response_ms / 1000.0;
+        Self {
+            least_think_s: least.as_secs_f64(),
+            most_think_s: most.as_secs_f64(),
+            mean_response_ms,
+            bound: if loop_s > 0.0 { three_digits(users as f64 / loop_s) } else { 0.0 },
+            full_load_rate: full_load.and_then(|(from, to)| rate_between(samples, from, to)),
+        }
+    }
+}
+
+/// Answers a second in the whole seconds from `from` to `to`.
+fn rate_between(samples: &Samples, from: Instant, to: Instant) -> Option<f64> {
+    let first = samples.first_sent()?;
+    let since_first = |time: Instant| time.saturating_duration_since(first).as_secs_f64();
+    let (from_s, to_s) = (since_first(from).ceil(), since_first(to).floor());
+    let seconds = samples.seconds();
+    let within = seconds.iter().filter(|s| (from_s..to_s).contains(&(s.second as f64)));
+    let (count, answers) = within.fold((0, 0), |(n, sum), s| (n + 1, sum + s.answers as u64));
+    (count > 0).then(|| per_second(answers, Duration::from_secs(count)))
+}
+
+/// How the cloud was killed in mid-run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Kill {
+    /// In which second of the load.
+    pub(crate) second: u64,
+    /// How long it took until another one served in its place.
+    pub(crate) down_seconds: f64,
+    /// Requests that had no answer, in the whole load. They were sent again.
+    pub(crate) unanswered: u64,
 }
 
 /// Figures of a phase, with its name.
@@ -108,7 +202,7 @@ pub(crate) struct Operation {
 }
 
 /// What a request cost in one tenth of the measured phase.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(crate) struct Decile {
     /// Which tenth: 1 to 10.
     pub(crate) tenth: usize,
@@ -193,10 +287,10 @@ impl Ratio {
 impl Report {
     /// Whether every invariant held.
     pub(crate) fn is_sound(&self) -> bool {
-        self.invariants.iter().all(|invariant| invariant.held)
+        !self.invariants.iter().any(Invariant::is_broken)
     }
 
-    /// Fails if the JSON file cannot be written: better before a run than after.
+    /// Fails if a file cannot be written: better before a run than after.
     pub(crate) fn require_writable(path: &Path) -> Result<(), Error> {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.map(drop).map_err(|error| Error::Write { path: path.to_owned(), error })
@@ -208,11 +302,96 @@ impl Report {
         let json = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
         std::fs::write(path, json).map_err(failed)
     }
+
+    /// Writes the page.
+    pub(crate) fn write_html(&self, path: &Path) -> Result<(), Error> {
+        let failed = |error| Error::Write { path: path.to_owned(), error };
+        std::fs::write(path, self.to_html()).map_err(failed)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Answer;
+    use crate::record::Recorder;
+
+    /// A report that has everything.
+    pub(super) fn report() -> Report {
+        let recorder = Recorder::new().unwrap();
+        for status in [201, 201, 409] {
+            let answer = Answer { status, body: br#"{"code":"SCHEDULE_CONFLICT"}"#.to_vec() };
+            recorder.record("create-schedule", Instant::now(), &Ok(answer));
+        }
+        let samples = recorder.samples();
+        let measured = Measured::from(&samples);
+        let usage = Usage { requests: 3, calls: 4, read_units: 0.5, write_units: 24.0 };
+        let depth = |second, depth| Depth { second, depth };
+        let depths = [depth(0, 3), depth(1, 1_234), depth(2, 0)];
+        Report {
+            scenario: "mixed-flow",
+            clock: "real",
+            url: "http://127.0.0.1:9000".into(),
+            seed: 7,
+            users: 3,
+            events: Some(Events::Running),
+            is_complete: true,
+            measured: measured.clone(),
+            phases: vec![Part { name: "write", measured: measured.clone() }],
+            unknown_outcomes: 0,
+            operations: [("enroll".to_owned(), Operation::new(3, Some(usage)))].into(),
+            timeline: samples.seconds(),
+            invariants: vec![
+                Invariant::new("schedules per account = 201s", false, "2 of 3".into()),
+                Invariant::unchecked("one reminder per schedule", "no table"),
+            ],
+            peer: Some(measured),
+            ceiling: Some(Ceiling { rate: 100.0 }),
+            ratios: vec![Ratio::at_least("rate, ours ÷ peer", 25.0, 10.0, 2.5)],
+            details: Details {
+                closed_model: Some(ClosedModel {
+                    least_think_s: 1.0,
+                    most_think_s: 5.0,
+                    mean_response_ms: 12.0,
+                    bound: 30.0,
+                    full_load_rate: Some(29.5),
+                }),
+                load_seconds: Some(1.5),
+                backlog: Some(depths.into()),
+                backlog_growth: Some(Growth {
+                    peak: 1_234,
+                    peak_second: 1,
+                    second_quarter: 10.0,
+                    last_quarter: 12.0,
+                    tolerance: 10.0,
+                    grew: false,
+                }),
+                seconds_to_empty: Some(0.8),
+                kill: Some(Kill { second: 2, down_seconds: 0.4, unanswered: 5 }),
+                ..Details::default()
+            },
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_bound_is_that_of_users_who_think_and_wait() {
+        let recorder = Recorder::new().unwrap();
+        let first = Instant::now();
+        for _ in 0..4 {
+            let sent = Instant::now();
+            tokio::time::advance(Duration::from_millis(500)).await;
+            let answer = Answer { status: 201, body: Vec::new() };
+            recorder.record("create-schedule", sent, &Ok(answer));
+        }
+        let second = Duration::from_secs(1);
+        let think = (second, second * 2, second * 3 / 2);
+        let full_load = Some((first + second / 2, first + second * 2));
+        let model = ClosedModel::new(10, think, &recorder.samples(), full_load);
+        assert_eq!((model.mean_response_ms, model.bound), (500.0, 5.0));
+        assert_eq!(model.full_load_rate, Some(2.0));
+        let never = Some((first + second * 9, first + second * 2));
+        assert_eq!(ClosedModel::new(1, think, &recorder.samples(), never).full_load_rate, None);
+    }
 
     #[test]
     fn a_ratio_is_judged_by_its_goal_before_it_is_rounded() {

@@ -1,5 +1,5 @@
 //! What the local cloud's status page knows: calls and capacity units of each
-//! function, and what they would cost.
+//! function, and what they would cost; and what waits in streams and queues.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,49 @@ pub(crate) const PRICES: &str = "prices: DynamoDB on demand, us-east-1, $0.625 p
     Lambda and API Gateway are not included, nor are units of refused writes, which DynamoDB \
     bills but does not report";
 
-/// Counts of every function since the cloud started.
+/// In the name of a queue of what did not arrive. Nobody works such a queue off.
+const DEAD_LETTERS: &str = "DeadLetter";
+
+/// Counts of every function since the cloud started, and what waits now.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Status {
     functions: BTreeMap<String, Usage>,
+    #[serde(default)]
+    queues: BTreeMap<String, Messages>,
+    #[serde(default)]
+    stream_lag: BTreeMap<String, Lag>,
+}
+
+/// Messages of a queue.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Messages {
+    visible: u64,
+    in_flight: u64,
+    delayed: u64,
+}
+
+/// What a function has not seen yet of a table's changes.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Lag {
+    records: u64,
+}
+
+/// What waits to be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// Records in streams.
+    pub(crate) records: u64,
+    /// Messages in queues, without dead letters.
+    pub(crate) messages: u64,
+}
+
+impl Waiting {
+    /// All of it.
+    pub(crate) fn depth(self) -> u64 {
+        self.records + self.messages
+    }
 }
 
 /// Counts of one function.
@@ -58,6 +97,14 @@ impl Status {
         let page = Request::new("status", Method::GET, "/_local/status.json");
         let answer = call.call(&page).await.ok().filter(|answer| answer.status == 200)?;
         answer.json().ok()
+    }
+
+    /// What waits. `None` if the page has no streams.
+    pub(crate) fn waiting(&self) -> Option<Waiting> {
+        let records = self.stream_lag.values().map(|lag| lag.records).sum();
+        let queues = self.queues.iter().filter(|(name, _)| !name.contains(DEAD_LETTERS));
+        let messages = queues.map(|(_, m)| m.visible + m.in_flight + m.delayed).sum();
+        (!self.stream_lag.is_empty()).then_some(Waiting { records, messages })
     }
 
     /// Counts of `function`.
@@ -119,5 +166,19 @@ mod tests {
         let status: Status = serde_json::from_str(page).unwrap();
         assert_eq!(status.of("enroll").calls, 3);
         assert_eq!(status.of("drop"), Usage::default());
+        assert_eq!(status.waiting(), None);
+    }
+
+    #[test]
+    fn what_waits_is_counted_without_dead_letters() {
+        let page = r#"{"functions": {}, "stream_lag": {
+                "relay Schedule": {"records": 3, "oldest_age_s": 0.5},
+                "relay Enrollment": {"records": 4, "oldest_age_s": null}},
+            "queues": {
+                "EventsQueue": {"visible": 1, "in_flight": 10, "delayed": 100},
+                "EventsDeadLetterQueue": {"visible": 1000, "in_flight": 0, "delayed": 0}}}"#;
+        let waiting = serde_json::from_str::<Status>(page).unwrap().waiting().unwrap();
+        assert_eq!(waiting, Waiting { records: 7, messages: 111 });
+        assert_eq!(waiting.depth(), 118);
     }
 }

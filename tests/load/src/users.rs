@@ -38,7 +38,8 @@ pub(crate) trait Script: Send + Sync {
 pub(crate) struct Stop(Arc<watch::Sender<bool>>);
 
 impl Stop {
-    fn new() -> Self {
+    /// Nobody has said so yet.
+    pub(crate) fn new() -> Self {
         Self(Arc::new(watch::Sender::new(false)))
     }
 
@@ -47,8 +48,17 @@ impl Stop {
         *self.0.borrow()
     }
 
-    fn set(&self) {
+    /// Says so.
+    pub(crate) fn set(&self) {
         self.0.send_replace(true);
+    }
+
+    /// Passes the time, unless told to stop meanwhile.
+    pub(crate) async fn sleep(&self, time: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = self.wait() => {}
+        }
     }
 
     async fn wait(&self) {

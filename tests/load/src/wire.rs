@@ -39,6 +39,9 @@ impl Call for Wire {
         if let Some(token) = &request.token {
             sent = sent.bearer_auth(token);
         }
+        if let Some(key) = &request.idempotency_key {
+            sent = sent.header("idempotency-key", key);
+        }
         if let Some(body) = &request.body {
             sent = sent.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }

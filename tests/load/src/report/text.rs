@@ -4,31 +4,99 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::{Decile, Measured, Operation, Report};
+use crate::cloud::Events;
+use crate::invariants::Invariant;
 use crate::status::PRICES;
 
 impl Report {
     /// Prints it.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { scenario, users, seed, url, .. } = self;
-        writeln!(out, "{scenario}: {users} users, seed {seed}, {url}")?;
-        writeln!(
-            out,
-            "A closed model: a user waits for the answer before the next request, so a slower \
-             server gets fewer requests. No think time."
-        )?;
-        if !self.is_complete {
-            writeln!(out, "Stopped before everybody was through.")?;
+        writeln!(out, "{}: seed {}, {}", self.scenario, self.seed, self.url)?;
+        for line in self.about() {
+            writeln!(out, "{line}")?;
         }
         self.print_phases(out)?;
         print_operations(out, &self.operations)?;
-        print_deciles(out, self.deciles.as_deref())?;
+        print_deciles(out, self.details.deciles.as_deref())?;
+        let findings = self.findings();
+        if !findings.is_empty() {
+            writeln!(out)?;
+        }
+        for line in findings {
+            writeln!(out, "{line}")?;
+        }
         self.print_ratios(out)?;
         writeln!(out, "\ninvariants")?;
         for invariant in &self.invariants {
-            let verdict = if invariant.held { "held" } else { "BROKEN" };
-            writeln!(out, "  {verdict:<6}  {}: {}", invariant.name, invariant.detail)?;
+            let Invariant { name, detail, .. } = invariant;
+            writeln!(out, "  {:<7}  {name}: {detail}", invariant.verdict())?;
         }
         writeln!(out, "  unknown outcomes: {}", self.unknown_outcomes)
+    }
+
+    /// How it was measured, in sentences.
+    pub(super) fn about(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.users > 0 {
+            let thinking = self.details.closed_model.map(|model| {
+                format!(" and thinks {} to {} s", model.least_think_s, model.most_think_s)
+            });
+            lines.push(format!(
+                "{} users in a closed model: a user waits for the answer{} before the next \
+                 request, so a slower server gets fewer requests. {}",
+                self.users,
+                thinking.as_deref().unwrap_or_default(),
+                if thinking.is_some() { "" } else { "No think time." }
+            ));
+        }
+        lines.push(match self.events {
+            Some(Events::Running) => "What changed was told meanwhile.".to_owned(),
+            Some(Events::Paused) => "Nothing was told: streams and queues stood still.".to_owned(),
+            None => "Whether what changed was told meanwhile is unknown.".to_owned(),
+        });
+        if !self.is_complete {
+            lines.push("Stopped before everybody was through.".to_owned());
+        }
+        lines
+    }
+
+    /// What else was found, in sentences.
+    pub(super) fn findings(&self) -> Vec<String> {
+        let details = &self.details;
+        let mut lines = Vec::new();
+        if let Some(model) = &details.closed_model {
+            let reached = model.full_load_rate.map_or_else(
+                || "all users were never there at the same time".to_owned(),
+                |rate| format!("{rate} requests/s were reached while all were there"),
+            );
+            lines.push(format!(
+                "{} users ÷ (think + {} ms response) bound the rate to {} requests/s; {reached}.",
+                self.users, model.mean_response_ms, model.bound
+            ));
+        }
+        if let Some(growth) = &details.backlog_growth {
+            lines.push(format!(
+                "The backlog {}: {} waited on average in the second quarter of the load, {} in \
+                 the last one (more than {} above would be growth); at most {} in second {}.",
+                if growth.grew { "GREW" } else { "did not grow" },
+                growth.second_quarter,
+                growth.last_quarter,
+                growth.tolerance,
+                growth.peak,
+                growth.peak_second
+            ));
+        }
+        if let Some(seconds) = details.seconds_to_empty {
+            lines.push(format!("Everything was told {seconds} s after the end of the load."));
+        }
+        if let Some(kill) = &details.kill {
+            lines.push(format!(
+                "The cloud was killed in second {} and served again after {} s; {} requests had \
+                 no answer and were sent again.",
+                kill.second, kill.down_seconds, kill.unanswered
+            ));
+        }
+        lines
     }
 
     fn print_phases(&self, out: &mut impl Write) -> io::Result<()> {
@@ -108,7 +176,7 @@ fn print_operations(
 
 fn print_deciles(out: &mut impl Write, deciles: Option<&[Decile]>) -> io::Result<()> {
     let Some(deciles) = deciles else {
-        return writeln!(out, "\ncost by tenth of the run: unknown, there is no status page");
+        return Ok(());
     };
     writeln!(
         out,
@@ -132,4 +200,47 @@ fn print_deciles(out: &mut impl Write, deciles: Option<&[Decile]>) -> io::Result
 
 fn known(number: Option<f64>) -> String {
     number.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::report;
+
+    #[test]
+    fn the_text_says_what_the_json_does() {
+        let report = report();
+        let mut text = Vec::new();
+        report.print(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        for figure in [
+            "mixed-flow: seed 7, http://127.0.0.1:9000",
+            "3 users in a closed model",
+            "and thinks 1 to 5 s",
+            "What changed was told meanwhile.",
+            "2 × 201",
+            "30 requests/s; 29.5 requests/s were reached",
+            "did not grow: 10 waited on average",
+            "at most 1234 in second 1",
+            "Everything was told 0.8 s after",
+            "killed in second 2",
+            "BROKEN   schedules per account",
+            "unknown  one reminder",
+            "rate, ours ÷ peer: 2.5 (goal: at least 2.5, met)",
+        ] {
+            assert!(text.contains(figure), "{figure}: {text}");
+        }
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["closed_model"]["bound"], 30.0);
+        assert_eq!(json["backlog"][1], serde_json::json!({ "second": 1, "depth": 1234 }));
+        assert_eq!(json["backlog_growth"]["peak"], 1234);
+        assert_eq!((&json["events"], &json["seconds_to_empty"]), (&"running".into(), &0.8.into()));
+        assert!(json["invariants"][1]["held"].is_null() && json["deciles"].is_null());
+    }
+
+    #[test]
+    fn a_growing_backlog_is_not_overlooked() {
+        let mut report = report();
+        report.details.backlog_growth.as_mut().unwrap().grew = true;
+        assert!(report.findings().iter().any(|line| line.contains("The backlog GREW")));
+    }
 }

@@ -250,7 +250,7 @@ mod tests {
         change(&mut told, &mut seen);
         let fits = Some(plan.fits());
         let invariants = all(&Expected { plan: &plan, told, fits }, &seen);
-        invariants.iter().filter(|i| !i.held).map(|i| i.name).collect()
+        invariants.iter().filter(|i| i.is_broken()).map(|i| i.name).collect()
     }
 
     #[test]

@@ -1,0 +1,263 @@
+//! What waits to be told: how much, second by second, and how long it takes
+//! until nothing does.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::call::Call;
+use crate::record::three_digits;
+use crate::status::{Status, Waiting};
+
+/// How often to look whether something waits still.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Looks in a row that must find nothing: between two of them a record may be
+/// on its way from a stream to a queue.
+const EMPTY_LOOKS: u32 = 2;
+/// When it has not become less for so long, it will not. A message that was not
+/// told comes back after 90 seconds.
+const STALLED_AFTER: Duration = Duration::from_secs(200);
+/// The least that a backlog must have grown by to be called growing.
+const NOISE: f64 = 10.0;
+
+/// What waited in one second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Depth {
+    /// Which second of the run.
+    pub(crate) second: u64,
+    /// Records in streams and messages in queues.
+    pub(crate) depth: u64,
+}
+
+/// Looks at the status page each second.
+pub(crate) struct Watch {
+    depths: Arc<Mutex<Vec<Depth>>>,
+    task: JoinHandle<()>,
+}
+
+impl Watch {
+    /// Begins with second 0.
+    pub(crate) fn start(call: Arc<dyn Call>) -> Self {
+        let depths = Arc::new(Mutex::new(Vec::new()));
+        let task = tokio::spawn(watch(call, Arc::clone(&depths)));
+        Self { depths, task }
+    }
+
+    /// What waited until now. Seconds in which the page did not answer are not
+    /// there.
+    pub(crate) fn stop(self) -> Vec<Depth> {
+        self.task.abort();
+        std::mem::take(&mut *self.depths.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+async fn watch(call: Arc<dyn Call>, depths: Arc<Mutex<Vec<Depth>>>) {
+    let started = Instant::now();
+    let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        let second = (seconds.tick().await - started).as_secs();
+        if let Some(waiting) = waiting(&*call).await {
+            let depth = Depth { second, depth: waiting.depth() };
+            depths.lock().unwrap_or_else(PoisonError::into_inner).push(depth);
+        }
+    }
+}
+
+async fn waiting(call: &dyn Call) -> Option<Waiting> {
+    Status::read(call).await?.waiting()
+}
+
+/// How waiting for the end went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Emptied {
+    /// Nothing waited any more.
+    After(Duration),
+    /// So much is still there, and has not become less for minutes.
+    Stalled(Waiting),
+    /// There is no page that says so.
+    Unseen,
+}
+
+impl Emptied {
+    /// Seconds until nothing waited, if it ever did.
+    pub(crate) fn seconds(self) -> Option<f64> {
+        match self {
+            Self::After(time) => Some(three_digits(time.as_secs_f64())),
+            Self::Stalled(_) | Self::Unseen => None,
+        }
+    }
+}
+
+/// Waits until nothing waits in streams and queues.
+pub(crate) async fn wait_until_empty(call: &dyn Call) -> Emptied {
+    let started = Instant::now();
+    let Some(mut least) = waiting(call).await else {
+        return Emptied::Unseen;
+    };
+    let (mut latest, mut lessened_at, mut empty_at, mut looks) = (least, started, started, 0);
+    loop {
+        if latest.depth() > 0 {
+            looks = 0;
+        } else {
+            empty_at = if looks == 0 { Instant::now() } else { empty_at };
+            looks += 1;
+        }
+        if looks == EMPTY_LOOKS {
+            return Emptied::After(empty_at - started);
+        }
+        if latest.depth() < least.depth() {
+            (least, lessened_at) = (latest, Instant::now());
+        }
+        if lessened_at.elapsed() >= STALLED_AFTER {
+            return Emptied::Stalled(latest);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+        // A page that does not answer for once says nothing new.
+        latest = waiting(call).await.unwrap_or(latest);
+    }
+}
+
+/// Whether the backlog grew through a run.
+///
+/// It did if more waited on average in the last quarter of the load than in the
+/// second one (the first is that in which users arrive), by more than came in
+/// within one second, and by more than a hundredth of what came in between. A
+/// relay that keeps up has a backlog that goes up and down by what its batches
+/// hold; one that does not falls behind by part of all that comes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Growth {
+    /// The most that waited.
+    pub(crate) peak: u64,
+    /// In which second that was.
+    pub(crate) peak_second: u64,
+    /// What waited on average in the second quarter.
+    pub(crate) second_quarter: f64,
+    /// What waited on average in the last one.
+    pub(crate) last_quarter: f64,
+    /// What it may have grown by without being called growing.
+    pub(crate) tolerance: f64,
+    /// Whether it grew.
+    pub(crate) grew: bool,
+}
+
+impl Growth {
+    /// Of a load that took so many seconds and made so many events. `None` if
+    /// nobody looked in one of the two quarters.
+    pub(crate) fn of(depths: &[Depth], load_s: f64, events: u64) -> Option<Self> {
+        let peak = depths.iter().max_by_key(|depth| depth.depth)?;
+        let mean_of = |quarter: f64| {
+            let times = load_s / 4.0 * quarter..load_s / 4.0 * (quarter + 1.0);
+            let within = depths.iter().filter(|depth| times.contains(&(depth.second as f64)));
+            let (sum, count) =
+                within.fold((0, 0), |(sum, count), depth| (sum + depth.depth, count + 1));
+            (count > 0).then(|| sum as f64 / f64::from(count))
+        };
+        let (second_quarter, last_quarter) = (mean_of(1.0)?, mean_of(3.0)?);
+        let (a_second, between) = (events as f64 / load_s, events as f64 / 2.0);
+        let tolerance = a_second.max(between / 100.0).max(NOISE);
+        Some(Self {
+            peak: peak.depth,
+            peak_second: peak.second,
+            second_quarter: three_digits(second_quarter),
+            last_quarter: three_digits(last_quarter),
+            tolerance: three_digits(tolerance),
+            grew: last_quarter - second_quarter > tolerance,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::call::{Answer, Lost, Request};
+
+    /// A status page on which so many records wait, the last number for ever.
+    struct Page(Mutex<Vec<u64>>);
+
+    #[async_trait]
+    impl Call for Page {
+        async fn call(&self, _: &Request) -> Result<Answer, Lost> {
+            let mut depths = self.0.lock().unwrap();
+            let records = if depths.len() > 1 { depths.remove(0) } else { depths[0] };
+            let lag = serde_json::json!({ "records": records });
+            let page = serde_json::json!({ "functions": {}, "stream_lag": { "relay T": lag } });
+            Ok(Answer { status: 200, body: page.to_string().into_bytes() })
+        }
+    }
+
+    fn page(depths: &[u64]) -> Page {
+        Page(Mutex::new(depths.to_vec()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn empty_is_what_two_looks_find_empty() {
+        let emptied = wait_until_empty(&page(&[5, 0, 3, 0, 0])).await;
+        assert_eq!(emptied, Emptied::After(LOOK_EVERY * 3));
+        let emptied = wait_until_empty(&page(&[0])).await;
+        assert_eq!(emptied.seconds(), Some(0.0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_become_less_is_given_up() {
+        let started = Instant::now();
+        let emptied = wait_until_empty(&page(&[9, 8, 7])).await;
+        assert_eq!(emptied, Emptied::Stalled(Waiting { records: 7, messages: 0 }));
+        assert_eq!(started.elapsed(), STALLED_AFTER + LOOK_EVERY * 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_page_nobody_sees_anything() {
+        struct Nothing;
+        #[async_trait]
+        impl Call for Nothing {
+            async fn call(&self, _: &Request) -> Result<Answer, Lost> {
+                Ok(Answer { status: 404, body: Vec::new() })
+            }
+        }
+        assert_eq!(wait_until_empty(&Nothing).await, Emptied::Unseen);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_second_is_looked_at_once() {
+        let watch = Watch::start(Arc::new(page(&[1, 2, 3])));
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        let depth = |second, depth| Depth { second, depth };
+        assert_eq!(watch.stop(), [depth(0, 1), depth(1, 2), depth(2, 3)]);
+    }
+
+    /// 400 seconds of load at 100 events a second.
+    fn growth(depth_at: impl Fn(u64) -> u64) -> Growth {
+        let depths = (0..420).map(|second| Depth { second, depth: depth_at(second) });
+        Growth::of(&depths.collect::<Vec<_>>(), 400.0, 40_000).unwrap()
+    }
+
+    #[test]
+    fn a_relay_that_falls_behind_has_a_growing_backlog() {
+        let behind = growth(|second| second * 2);
+        assert!(behind.grew, "{behind:?}");
+        assert_eq!((behind.second_quarter, behind.last_quarter), (299.0, 699.0));
+        assert_eq!((behind.peak, behind.peak_second), (838, 419));
+    }
+
+    #[test]
+    fn a_backlog_that_goes_up_and_down_does_not_grow() {
+        let steady = growth(|second| 100 + second % 7 * 20);
+        assert!(!steady.grew && steady.tolerance == 200.0, "{steady:?}");
+        let high_at_first = growth(|second| 5_000_u64.saturating_sub(second * 20));
+        assert!(!high_at_first.grew && high_at_first.peak == 5_000);
+    }
+
+    #[test]
+    fn a_few_that_wait_in_a_small_run_are_noise() {
+        let depths = [0, 1, 2, 9].map(|second| Depth { second, depth: second });
+        assert!(!Growth::of(&depths, 4.0, 12).is_some_and(|growth| growth.grew));
+        assert_eq!(Growth::of(&depths[..2], 4.0, 12), None);
+        assert_eq!(Growth::of(&[], 4.0, 12), None);
+    }
+}
