@@ -13,6 +13,7 @@ use enrollment::{TABLE, keys};
 use futures_util::future::join_all;
 use local::faults::Faults;
 use local::{Cloud, Options};
+use platform::App;
 use platform::auth::Role;
 use platform::clock::{Clock, Instant};
 use platform::meter::Usage;
@@ -217,6 +218,40 @@ where
 /// How many answers had this status.
 pub fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
+}
+
+/// Events, from the change to the inbox.
+impl World {
+    /// Lets everything happen that is due now: events travel until all arrived
+    /// or wait for the clock.
+    pub async fn settle(&self) {
+        self.cloud.settle().await;
+    }
+
+    /// Everything in a member's inbox, newest first.
+    pub async fn inbox(&self, member_id: &str) -> Vec<Value> {
+        self.as_member(member_id).list("/notifications", 100).await
+    }
+
+    /// The URL of a queue, by its name.
+    pub async fn queue_url(&self, name: &str) -> String {
+        let found = self.cloud.clients().sqs.get_queue_url().queue_name(name).send().await;
+        found.expect("the queue is there").queue_url.expect("a queue has a URL")
+    }
+
+    /// An App like those of the cloud's functions, with the events' queues.
+    pub async fn app(&self) -> App {
+        let mut settings = Vec::new();
+        for (setting, queue) in [
+            ("EVENTS_QUEUE_URL", "EventsQueue.fifo"),
+            ("EVENTS_DEAD_LETTER_QUEUE_URL", "EventsDeadLetterQueue.fifo"),
+        ] {
+            settings.push((setting.to_owned(), self.queue_url(queue).await));
+        }
+        let random = fastrand::Rng::with_seed(1);
+        let settings = settings.into_iter().collect();
+        App::new(settings, self.clock.clone(), random, self.cloud.clients()).expect("an App")
+    }
 }
 
 /// Enrollment, spoken in its own words.
