@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::dynamodb::{Answer, Call, Link, Lost};
+use crate::link::{Answer, Call, Link, Lost};
 
 /// Puts a link in front of another one.
 pub type Layer = Arc<dyn Fn(Arc<dyn Link>) -> Arc<dyn Link> + Send + Sync>;

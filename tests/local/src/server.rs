@@ -19,8 +19,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::cloud::Cloud;
-use crate::dynamodb::{Call, operation};
+use crate::connector::operation;
 use crate::gateway::{MOST_BODY_BYTES, refusal};
+use crate::link::Call;
 
 /// The largest body that DynamoDB takes, in bytes.
 const MOST_CALL_BYTES: usize = 16 * 1024 * 1024;
