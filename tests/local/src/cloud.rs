@@ -264,6 +264,7 @@ impl Cloud {
     }
 
     /// The queues themselves.
+    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) fn queues(&self) -> &Arc<Queues> {
         &self.0.queues
     }

@@ -42,6 +42,17 @@ use store::{Store, Stored, Taken, Wish};
 
 pub(crate) use error::{QUERY_ERROR, QueueError, error, failed_entry, query_error};
 
+/// Whether an operation's answer names queues by their URLs.
+pub(crate) fn names_queues(operation: &str) -> bool {
+    matches!(operation, "GetQueueUrl" | "ListQueues" | "ListDeadLetterSourceQueues")
+}
+
+/// An answer that names queues, with URLs at `host`.
+pub(crate) fn at(host: &str, answer: &Answer) -> Answer {
+    let body = String::from_utf8_lossy(&answer.body).replace(template::QUEUE_HOST, host);
+    Answer { status: answer.status, body: body.into() }
+}
+
 /// Who sent every message, as `SenderId` tells.
 const SENDER: &str = "local";
 
@@ -108,6 +119,7 @@ impl Queues {
     /// visibility time-out. What was received too many times already goes to
     /// the dead letters instead. A FIFO queue gives those of a group in order,
     /// and none of a group of which one is in flight.
+    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) fn receive(&self, queue: &str, most: usize) -> Result<Vec<Received>, QueueError> {
         let queue = self.queue(queue)?;
         let wish = Wish { most, hidden_s: queue.visibility_timeout_s };
@@ -126,6 +138,7 @@ impl Queues {
     }
 
     /// Deletes a message that was received.
+    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) fn delete(&self, queue: &str, receipt_handle: &str) -> Result<(), QueueError> {
         let queue = self.queue(queue)?;
         self.store(|store| store.delete(queue, receipt_handle))?;
@@ -137,6 +150,7 @@ impl Queues {
     /// back last, on any queue. Of several who wait, each that waits already is
     /// woken; who comes later and must not miss a change wants
     /// [`Queues::changes`].
+    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) async fn changed(&self) {
         let mut changes = self.changes.subscribe();
         let seen = self.seen.load(Ordering::SeqCst);

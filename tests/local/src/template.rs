@@ -17,7 +17,7 @@ use crate::in_checkout;
 use intrinsics::{Resolver, tree};
 
 pub use queue::{DeduplicationScope, FifoThroughputLimit, Queue, Redrive};
-pub(crate) use queue::{queue_arn, queue_url};
+pub(crate) use queue::{QUEUE_HOST, queue_arn, queue_url};
 
 /// The stack's name here, as in `${AWS::StackName}`.
 pub const STACK_NAME: &str = "hotseat";
