@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use axum::body::Bytes;
-use futures_util::future::BoxFuture;
 use http::{Request, StatusCode};
 use platform::app::{Clients, Settings};
 use platform::auth::{Role, TOKEN_LIFETIME_S};
@@ -14,13 +13,16 @@ use platform::clock::Clock;
 use platform::lambda::{Failed, Function, Outcome};
 use serde_json::{Value, json};
 
-use crate::dynamodb::{self, Answer, Call, Embedded, Link, Lost, StorageError};
+use crate::connector;
+use crate::dynamodb::{Embedded, StorageError};
 use crate::faults::Layer;
 use crate::gateway::{self, MOST_BODY_BYTES, RequestIds};
 use crate::key::{DevKey, KeyError};
+use crate::link::Link;
 use crate::pool::{Ground, Pool};
 use crate::routes::{Routes, Twice};
 use crate::sample::{self, SampleError};
+use crate::sqs::Queues;
 use crate::template::{self, Template, TemplateError};
 
 /// Every function that there is, by system.
@@ -47,6 +49,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// What stands between the functions and the database.
     pub layer: Option<Layer>,
+    /// What stands between the functions and the queues.
+    pub queue_layer: Option<Layer>,
 }
 
 impl Default for Options {
@@ -58,6 +62,7 @@ impl Default for Options {
             clock: Clock::System,
             seed: None,
             layer: None,
+            queue_layer: None,
         }
     }
 }
@@ -115,7 +120,8 @@ struct Inner {
     clock: Clock,
     key: DevKey,
     link: Arc<dyn Link>,
-    sqs: Arc<dyn Link>,
+    queues: Arc<Queues>,
+    queue_link: Arc<dyn Link>,
 }
 
 impl Cloud {
@@ -151,13 +157,18 @@ impl Cloud {
         if let Some(layer) = &options.layer {
             link = layer(link);
         }
+        let data_dir = options.data_dir.as_deref();
+        let queues = Arc::new(Queues::open(&template.queues, options.clock.clone(), data_dir)?);
+        let mut queue_link: Arc<dyn Link> = Arc::clone(&queues) as Arc<dyn Link>;
+        if let Some(layer) = &options.queue_layer {
+            queue_link = layer(queue_link);
+        }
         let key = DevKey::of_checkout()?;
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let mut random = fastrand::Rng::with_seed(seed);
-        let sqs: Arc<dyn Link> = Arc::new(NoQueues);
         let ground = Ground {
             dynamodb: Arc::clone(&link),
-            sqs: Arc::clone(&sqs),
+            sqs: Arc::clone(&queue_link),
             clock: options.clock.clone(),
         };
         let pools = functions.into_iter().map(|(declared, function)| {
@@ -178,7 +189,8 @@ impl Cloud {
             clock: options.clock,
             key,
             link,
-            sqs,
+            queues,
+            queue_link,
         };
         Ok((Self(Arc::new(inner)), is_new))
     }
@@ -238,12 +250,23 @@ impl Cloud {
 
     /// Clients like those of its functions.
     pub fn clients(&self) -> Clients {
-        dynamodb::clients(&self.0.link, &self.0.sqs)
+        connector::clients(&self.0.link, &self.0.queue_link)
     }
 
     /// The way to the database that the functions take, faults included.
     pub(crate) fn link(&self) -> Arc<dyn Link> {
         Arc::clone(&self.0.link)
+    }
+
+    /// The way to the queues that the functions take, faults included.
+    pub(crate) fn queue_link(&self) -> Arc<dyn Link> {
+        Arc::clone(&self.0.queue_link)
+    }
+
+    /// The queues themselves.
+    #[allow(dead_code, reason = "for the event sources")]
+    pub(crate) fn queues(&self) -> &Arc<Queues> {
+        &self.0.queues
     }
 
     /// What happened so far, as `/_local/status.json` shows it.
@@ -260,7 +283,12 @@ impl Cloud {
         }
         let tables = calls.into_iter();
         let tables: BTreeMap<_, _> = tables.map(|(t, n)| (t, json!({ "calls": n }))).collect();
-        json!({ "functions": functions, "tables": tables, "queues": {}, "stream_lag": {} })
+        json!({
+            "functions": functions,
+            "tables": tables,
+            "queues": self.0.queues.status(),
+            "stream_lag": {},
+        })
     }
 
     /// Waits until no function runs.
@@ -268,16 +296,6 @@ impl Cloud {
         for pool in &self.0.pools {
             pool.quiet().await;
         }
-    }
-}
-
-/// Stands where the queues will be.
-#[derive(Debug)]
-struct NoQueues;
-
-impl Link for NoQueues {
-    fn call(&self, _: Call) -> BoxFuture<'_, Result<Answer, Lost>> {
-        Box::pin(async { Err(Lost) })
     }
 }
 

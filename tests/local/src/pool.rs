@@ -16,8 +16,9 @@ use platform::meter::Usage;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::dynamodb::{Link, clients};
+use crate::connector::clients;
 use crate::gateway::refusal;
+use crate::link::Link;
 use crate::statistics::Statistics;
 
 /// What every environment is made from.

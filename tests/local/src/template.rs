@@ -1,9 +1,10 @@
 //! The map of the system: what `template.yaml` says that the local cloud needs.
 //!
-//! Functions with their routes, settings and time-outs, and tables with their
-//! keys and indexes. Everything else in the file is for AWS alone.
+//! Functions with their routes, settings and time-outs, tables with their keys
+//! and indexes, and queues. Everything else in the file is for AWS alone.
 
 mod intrinsics;
+mod queue;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,6 +15,9 @@ use serde_json::{Map, Value, json};
 
 use crate::in_checkout;
 use intrinsics::{Resolver, tree};
+
+pub use queue::{DeduplicationScope, FifoThroughputLimit, Queue, Redrive};
+pub(crate) use queue::{QUEUE_HOST, queue_arn, queue_url};
 
 /// The stack's name here, as in `${AWS::StackName}`.
 pub const STACK_NAME: &str = "hotseat";
@@ -27,6 +31,8 @@ pub struct Template {
     pub functions: Vec<Function>,
     /// Its DynamoDB tables.
     pub tables: Vec<Table>,
+    /// Its SQS queues.
+    pub queues: Vec<Queue>,
 }
 
 /// An `AWS::Serverless::Function`.
@@ -124,9 +130,11 @@ impl Template {
                     template.functions.push(at.function(properties, globals)?);
                 }
                 Some("AWS::DynamoDB::Table") => template.tables.push(at.table(properties)?),
+                Some("AWS::SQS::Queue") => template.queues.push(at.queue(properties)?),
                 _ => {} // of no concern here
             }
         }
+        queue::check(&template.queues)?;
         Ok(template)
     }
 }

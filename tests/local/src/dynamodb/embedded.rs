@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use super::link::{Answer, Call, Link, Lost};
 use super::tokens::{Claim, Tokens, payload_hash};
+use crate::link::{Answer, Call, Link, Lost};
 use crate::template::Table;
 
 /// The longest `ClientRequestToken`. The database refuses longer ones.
