@@ -21,6 +21,7 @@ use crate::key::{DevKey, KeyError};
 use crate::pool::{Ground, Pool};
 use crate::routes::{Routes, Twice};
 use crate::sample::{self, SampleError};
+use crate::sources::{self, Sources};
 use crate::template::{self, Template, TemplateError};
 
 /// Every function that there is, by system.
@@ -47,6 +48,9 @@ pub struct Options {
     pub seed: Option<u64>,
     /// What stands between the functions and the database.
     pub layer: Option<Layer>,
+    /// Whether changes, messages and schedules reach their functions by
+    /// themselves while the cloud is served.
+    pub events: bool,
 }
 
 impl Default for Options {
@@ -58,6 +62,7 @@ impl Default for Options {
             clock: Clock::System,
             seed: None,
             layer: None,
+            events: true,
         }
     }
 }
@@ -110,6 +115,8 @@ pub struct Cloud(Arc<Inner>);
 struct Inner {
     routes: Routes<usize>,
     pools: Vec<Arc<Pool>>,
+    sources: Sources,
+    runs_sources: bool,
     tables: Vec<String>,
     ids: RequestIds,
     clock: Clock,
@@ -145,9 +152,10 @@ impl Cloud {
                 routes.add(route, index)?;
             }
         }
-        let embedded = Embedded::open(options.data_dir.as_deref())?;
+        let embedded = Embedded::open(options.data_dir.as_deref(), &options.clock)?;
         let is_new = embedded.create_tables(&template.tables)?;
-        let mut link: Arc<dyn Link> = Arc::new(embedded);
+        let embedded = Arc::new(embedded);
+        let mut link: Arc<dyn Link> = Arc::clone(&embedded) as _;
         if let Some(layer) = &options.layer {
             link = layer(link);
         }
@@ -160,9 +168,9 @@ impl Cloud {
             sqs: Arc::clone(&sqs),
             clock: options.clock.clone(),
         };
-        let pools = functions.into_iter().map(|(declared, function)| {
+        let pools = functions.iter().map(|(declared, function)| {
             Arc::new(Pool::new(
-                function,
+                *function,
                 settings(declared, &key),
                 declared.timeout,
                 options.environments.max(1),
@@ -170,9 +178,22 @@ impl Cloud {
                 ground.clone(),
             ))
         });
+        let pools: Vec<_> = pools.collect();
+        let sources = Sources::new(
+            sources::Ground::new(
+                embedded,
+                Arc::clone(&sqs),
+                options.clock.clone(),
+                template.tables.clone(),
+                options.data_dir.as_deref(),
+            )?,
+            functions.iter().map(|(declared, _)| declared.sources.as_slice()).zip(&pools),
+        )?;
         let inner = Inner {
             routes,
-            pools: pools.collect(),
+            pools,
+            sources,
+            runs_sources: options.events,
             tables: template.tables.iter().map(|t| t.name.clone()).collect(),
             ids: RequestIds::new(seed),
             clock: options.clock,
@@ -246,6 +267,16 @@ impl Cloud {
         Arc::clone(&self.0.link)
     }
 
+    /// What moves events to the functions.
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.0.sources
+    }
+
+    /// Whether the sources run by themselves while the cloud is served.
+    pub(crate) fn runs_sources(&self) -> bool {
+        self.0.runs_sources
+    }
+
     /// What happened so far, as `/_local/status.json` shows it.
     pub fn status(&self) -> Value {
         let mut functions = BTreeMap::new();
@@ -260,7 +291,13 @@ impl Cloud {
         }
         let tables = calls.into_iter();
         let tables: BTreeMap<_, _> = tables.map(|(t, n)| (t, json!({ "calls": n }))).collect();
-        json!({ "functions": functions, "tables": tables, "queues": {}, "stream_lag": {} })
+        json!({
+            "functions": functions,
+            "tables": tables,
+            "queues": {},
+            "sources": self.0.sources.counts_json(),
+            "stream_lag": self.0.sources.lags_json(),
+        })
     }
 
     /// Waits until no function runs.

@@ -6,9 +6,12 @@
 
 mod connector;
 mod embedded;
+mod expiry;
 mod link;
+mod streams;
 mod tokens;
 
 pub(crate) use connector::{clients, operation};
 pub use embedded::{Embedded, StorageError};
 pub use link::{Answer, Call, Link, Lost};
+pub(crate) use streams::{Record, sequence_number};

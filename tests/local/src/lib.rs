@@ -32,6 +32,7 @@ mod pool;
 mod routes;
 mod sample;
 mod server;
+pub mod sources;
 mod statistics;
 pub mod template;
 
@@ -41,6 +42,7 @@ pub use cloud::{Cloud, Options, StartError, UnknownFunction};
 pub use key::{DevKey, KeyError};
 pub use sample::SampleError;
 pub use server::{ServeError, Served};
+pub use sources::Settled;
 
 /// A path in this checkout.
 pub(crate) fn in_checkout(path: &str) -> PathBuf {

@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use crate::cloud::Cloud;
 use crate::dynamodb::{Call, operation};
 use crate::gateway::{MOST_BODY_BYTES, refusal};
+use crate::sources::Drivers;
 
 /// The largest body that DynamoDB takes, in bytes.
 const MOST_CALL_BYTES: usize = 16 * 1024 * 1024;
@@ -54,6 +55,7 @@ pub struct Served {
     cloud: Cloud,
     stop: watch::Sender<()>,
     servers: Vec<JoinHandle<io::Result<()>>>,
+    drivers: Option<Drivers>,
 }
 
 impl Cloud {
@@ -74,7 +76,14 @@ impl Cloud {
             });
             tokio::spawn(server.into_future())
         });
-        Ok(Served { url, dynamodb_url, cloud: self.clone(), stop, servers: servers.into() })
+        Ok(Served {
+            url,
+            dynamodb_url,
+            cloud: self.clone(),
+            stop,
+            servers: servers.into(),
+            drivers: self.runs_sources().then(|| Drivers::start(self.sources())),
+        })
     }
 }
 
@@ -106,6 +115,9 @@ impl Served {
         };
         if tokio::time::timeout(LAST_REQUESTS, closed).await.is_err() {
             tracing::info!("closing connections that are still open");
+        }
+        if let Some(drivers) = self.drivers.take() {
+            drivers.stop().await;
         }
         self.cloud.quiet().await;
     }
