@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use axum::body::Bytes;
-use futures_util::future::BoxFuture;
 use http::{Request, StatusCode};
 use platform::app::{Clients, Settings};
 use platform::auth::{Role, TOKEN_LIFETIME_S};
@@ -14,14 +13,17 @@ use platform::clock::Clock;
 use platform::lambda::{Failed, Function, Outcome};
 use serde_json::{Value, json};
 
-use crate::dynamodb::{self, Answer, Call, Embedded, Link, Lost, StorageError};
+use crate::connector;
+use crate::dynamodb::{Embedded, StorageError};
 use crate::faults::Layer;
 use crate::gateway::{self, MOST_BODY_BYTES, RequestIds};
 use crate::key::{DevKey, KeyError};
+use crate::link::Link;
 use crate::pool::{Ground, Pool};
 use crate::routes::{Routes, Twice};
 use crate::sample::{self, SampleError};
 use crate::sources::{self, Sources};
+use crate::sqs::Queues;
 use crate::template::{self, Template, TemplateError};
 
 /// Every function that there is, by system.
@@ -51,6 +53,8 @@ pub struct Options {
     /// Whether changes, messages and schedules reach their functions by
     /// themselves while the cloud is served.
     pub events: bool,
+    /// What stands between the functions and the queues.
+    pub queue_layer: Option<Layer>,
 }
 
 impl Default for Options {
@@ -63,6 +67,7 @@ impl Default for Options {
             seed: None,
             layer: None,
             events: true,
+            queue_layer: None,
         }
     }
 }
@@ -122,7 +127,8 @@ struct Inner {
     clock: Clock,
     key: DevKey,
     link: Arc<dyn Link>,
-    sqs: Arc<dyn Link>,
+    queues: Arc<Queues>,
+    queue_link: Arc<dyn Link>,
 }
 
 impl Cloud {
@@ -159,13 +165,18 @@ impl Cloud {
         if let Some(layer) = &options.layer {
             link = layer(link);
         }
+        let data_dir = options.data_dir.as_deref();
+        let queues = Arc::new(Queues::open(&template.queues, options.clock.clone(), data_dir)?);
+        let mut queue_link: Arc<dyn Link> = Arc::clone(&queues) as Arc<dyn Link>;
+        if let Some(layer) = &options.queue_layer {
+            queue_link = layer(queue_link);
+        }
         let key = DevKey::of_checkout()?;
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let mut random = fastrand::Rng::with_seed(seed);
-        let sqs: Arc<dyn Link> = Arc::new(NoQueues);
         let ground = Ground {
             dynamodb: Arc::clone(&link),
-            sqs: Arc::clone(&sqs),
+            sqs: Arc::clone(&queue_link),
             clock: options.clock.clone(),
         };
         let pools = functions.iter().map(|(declared, function)| {
@@ -182,10 +193,10 @@ impl Cloud {
         let sources = Sources::new(
             sources::Ground::new(
                 embedded,
-                Arc::clone(&sqs),
+                Arc::clone(&queues),
                 options.clock.clone(),
                 template.tables.clone(),
-                options.data_dir.as_deref(),
+                data_dir,
             )?,
             functions.iter().map(|(declared, _)| declared.sources.as_slice()).zip(&pools),
         )?;
@@ -199,7 +210,8 @@ impl Cloud {
             clock: options.clock,
             key,
             link,
-            sqs,
+            queues,
+            queue_link,
         };
         Ok((Self(Arc::new(inner)), is_new))
     }
@@ -259,7 +271,7 @@ impl Cloud {
 
     /// Clients like those of its functions.
     pub fn clients(&self) -> Clients {
-        dynamodb::clients(&self.0.link, &self.0.sqs)
+        connector::clients(&self.0.link, &self.0.queue_link)
     }
 
     /// The way to the database that the functions take, faults included.
@@ -275,6 +287,17 @@ impl Cloud {
     /// Whether the sources run by themselves while the cloud is served.
     pub(crate) fn runs_sources(&self) -> bool {
         self.0.runs_sources
+    }
+
+    /// The way to the queues that the functions take, faults included.
+    pub(crate) fn queue_link(&self) -> Arc<dyn Link> {
+        Arc::clone(&self.0.queue_link)
+    }
+
+    /// The queues themselves.
+    #[allow(dead_code, reason = "for the event sources")]
+    pub(crate) fn queues(&self) -> &Arc<Queues> {
+        &self.0.queues
     }
 
     /// What happened so far, as `/_local/status.json` shows it.
@@ -294,7 +317,7 @@ impl Cloud {
         json!({
             "functions": functions,
             "tables": tables,
-            "queues": {},
+            "queues": self.0.queues.status(),
             "sources": self.0.sources.counts_json(),
             "stream_lag": self.0.sources.lags_json(),
         })
@@ -305,16 +328,6 @@ impl Cloud {
         for pool in &self.0.pools {
             pool.quiet().await;
         }
-    }
-}
-
-/// Stands where the queues will be.
-#[derive(Debug)]
-struct NoQueues;
-
-impl Link for NoQueues {
-    fn call(&self, _: Call) -> BoxFuture<'_, Result<Answer, Lost>> {
-        Box::pin(async { Err(Lost) })
     }
 }
 

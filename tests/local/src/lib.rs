@@ -23,16 +23,19 @@
 //! ```
 
 mod cloud;
+mod connector;
 pub mod dynamodb;
 pub mod event;
 pub mod faults;
 mod gateway;
 mod key;
+pub mod link;
 mod pool;
 mod routes;
 mod sample;
 mod server;
 pub mod sources;
+mod sqs;
 mod statistics;
 pub mod template;
 

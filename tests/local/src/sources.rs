@@ -17,6 +17,7 @@ mod driver;
 mod filter;
 mod lane;
 mod positions;
+mod queue;
 mod schedule;
 mod stream;
 
@@ -31,9 +32,11 @@ use platform::clock::{Clock, Instant};
 use serde_json::{Value, json};
 
 use crate::cloud::Cloud;
-use crate::dynamodb::{Call, Embedded, Link, StorageError};
+use crate::dynamodb::{Embedded, StorageError};
+use crate::link::{Call, Link};
 use crate::pool::Pool;
-use crate::template::{ACCOUNT, REGION, STACK_NAME, Source, Table};
+use crate::sqs::Queues;
+use crate::template::{ACCOUNT, REGION, STACK_NAME, Source, Table, queue_url};
 
 pub(crate) use driver::Drivers;
 pub use filter::Filters;
@@ -42,7 +45,7 @@ use positions::Positions;
 /// What all readers stand on.
 pub(crate) struct Ground {
     embedded: Arc<Embedded>,
-    sqs: Arc<dyn Link>,
+    queues: Arc<Queues>,
     clock: Clock,
     positions: Positions,
     tables: Vec<Table>,
@@ -198,11 +201,16 @@ fn reader(
     let (reader, is_enabled): (Arc<dyn Reader>, bool) = match source {
         Source::Stream(rules) => {
             let table = ground.tables.iter().find(|table| table.name == rules.table).cloned();
-            let table = table.ok_or_else(|| StorageError::NoTable(rules.table.clone()))?;
+            let Some(table) = table else {
+                return Ok(None); // a template without it is refused when it is read
+            };
             let reader = stream::StreamReader::new(rules.clone(), table, pool, ground)?;
             (Arc::new(reader), rules.is_enabled)
         }
-        Source::Queue(_) => return Ok(None),
+        Source::Queue(rules) => {
+            let reader = queue::QueueReader::new(rules.clone(), pool, ground);
+            (Arc::new(reader), rules.is_enabled)
+        }
         Source::Schedule(rules) => {
             (Arc::new(schedule::Schedule::new(rules.clone(), pool, ground)?), rules.is_enabled)
         }
@@ -213,26 +221,24 @@ fn reader(
 impl Ground {
     pub(crate) fn new(
         embedded: Arc<Embedded>,
-        sqs: Arc<dyn Link>,
+        queues: Arc<Queues>,
         clock: Clock,
         tables: Vec<Table>,
         data_dir: Option<&Path>,
     ) -> Result<Self, StorageError> {
-        Ok(Self { embedded, sqs, clock, positions: Positions::open(data_dir)?, tables })
+        Ok(Self { embedded, queues, clock, positions: Positions::open(data_dir)?, tables })
     }
 
     /// Sends a message to a queue.
     async fn send(&self, queue: &str, message: &Value) -> Result<(), String> {
-        let url = self.call_sqs("GetQueueUrl", json!({ "QueueName": queue })).await?;
-        let body = json!({ "QueueUrl": url["QueueUrl"], "MessageBody": message.to_string() });
-        self.call_sqs("SendMessage", body).await.map(|_| ())
-    }
-
-    async fn call_sqs(&self, operation: &str, body: Value) -> Result<Value, String> {
-        let call = Call { operation: operation.to_owned(), body: body.to_string().into() };
-        let answer = self.sqs.call(call).await.map_err(|lost| lost.to_string())?;
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        if answer.status == 200 { Ok(body) } else { Err(body.to_string()) }
+        let body =
+            json!({ "QueueUrl": queue_url(queue), "MessageBody": message.to_string() }).to_string();
+        let call = Call { operation: "SendMessage".to_owned(), body: body.into() };
+        let answer = self.queues.call(call).await.map_err(|lost| lost.to_string())?;
+        if answer.status == 200 {
+            return Ok(());
+        }
+        Err(String::from_utf8_lossy(&answer.body).into_owned())
     }
 
     fn function_arn(&self, function: &str) -> String {

@@ -1,10 +1,11 @@
 //! The map of the system: what `template.yaml` says that the local cloud needs.
 //!
-//! Functions with their routes, sources, settings and time-outs, and tables with
-//! their keys and indexes. Everything else in the file is for AWS alone.
+//! Functions with their routes, sources, settings and time-outs, tables with
+//! their keys and indexes, and queues. Everything else in the file is for AWS alone.
 
 mod events;
 mod intrinsics;
+mod queue;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,6 +19,9 @@ pub use events::{QueueSource, ScheduleSource, Source, StreamSource};
 pub(crate) use intrinsics::{ACCOUNT, REGION, stream_arn};
 use intrinsics::{Resolver, tree};
 
+pub use queue::{DeduplicationScope, FifoThroughputLimit, Queue, Redrive};
+pub(crate) use queue::{QUEUE_HOST, queue_arn, queue_url};
+
 /// The stack's name here, as in `${AWS::StackName}`.
 pub const STACK_NAME: &str = "hotseat";
 
@@ -30,6 +34,8 @@ pub struct Template {
     pub functions: Vec<Function>,
     /// Its DynamoDB tables.
     pub tables: Vec<Table>,
+    /// Its SQS queues.
+    pub queues: Vec<Queue>,
 }
 
 /// An `AWS::Serverless::Function`.
@@ -133,9 +139,12 @@ impl Template {
                     let problem = format!("{kind} is not read here: use the function's Events");
                     return Err(at.invalid("Type", problem));
                 }
+                Some("AWS::SQS::Queue") => template.queues.push(at.queue(properties)?),
                 _ => {} // of no concern here
             }
         }
+        queue::check(&template.queues)?;
+        events::check(&template)?;
         Ok(template)
     }
 }

@@ -31,6 +31,8 @@ pub struct World {
     pub clock: Clock,
     /// What goes wrong between its functions and DynamoDB: nothing until told.
     pub faults: Faults,
+    /// What goes wrong between its functions and SQS: nothing until told.
+    pub queue_faults: Faults,
 }
 
 impl World {
@@ -42,15 +44,16 @@ impl World {
     /// A cloud without data, with up to so many environments per function.
     pub async fn with_environments(environments: u32) -> Self {
         let clock = Clock::manual(instant("2030-01-01T00:00:00Z"));
-        let faults = Faults::default();
+        let (faults, queue_faults) = (Faults::default(), Faults::default());
         let options = Options {
             environments,
             clock: clock.clone(),
             layer: Some(faults.layer()),
+            queue_layer: Some(queue_faults.layer()),
             ..Options::default()
         };
         let cloud = Cloud::start(options).await.expect("the cloud starts");
-        Self { cloud, clock, faults }
+        Self { cloud, clock, faults, queue_faults }
     }
 
     /// A caller with a member's token.

@@ -14,9 +14,9 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::link::{Answer, Call, Link, Lost};
 use super::streams::Streams;
 use super::tokens::{Claim, Tokens, payload_hash};
+use crate::link::{Answer, Call, Link, Lost};
 use crate::template::Table;
 
 /// The longest `ClientRequestToken`. The database refuses longer ones.
@@ -77,9 +77,6 @@ pub enum StorageError {
     /// A table was made by another version of the template.
     #[error("the table {0} is not the one in template.yaml: start with an empty --data-dir")]
     OtherTable(String),
-    /// A function reads a stream of a table that is not there.
-    #[error("there is no table {0} whose stream could be read")]
-    NoTable(String),
 }
 
 impl From<DynoxideError> for StorageError {

@@ -6,7 +6,7 @@
 use http::Method;
 use serde_json::Value;
 
-use super::{Place, Route, TemplateError, entries};
+use super::{Place, Route, Template, TemplateError, entries, invalid};
 use crate::sources::Filters;
 
 /// The most filters that a source may have.
@@ -87,6 +87,36 @@ pub struct ScheduleSource {
     pub input: Option<Value>,
     /// Whether it runs at all.
     pub is_enabled: bool,
+}
+
+/// Refuses sources of queues that are not there, or that hide a message for a
+/// shorter time than the function may take
+/// ([source](https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html)).
+pub(super) fn check(template: &Template) -> Result<(), TemplateError> {
+    for function in &template.functions {
+        for source in &function.sources {
+            let queue = match source {
+                Source::Stream(stream) => stream.on_failure.as_ref(),
+                Source::Queue(queue) => Some(&queue.queue),
+                Source::Schedule(_) => None,
+            };
+            let Some(queue) = queue else { continue };
+            let place = format!("Resources.{}.Events", function.logical_id);
+            let Some(found) = template.queues.iter().find(|found| found.name == *queue) else {
+                return Err(invalid(place, format!("there is no queue {queue}")));
+            };
+            let hidden_s = u64::from(found.visibility_timeout_s);
+            if matches!(source, Source::Queue(_)) && hidden_s < function.timeout.as_secs() {
+                let problem = format!(
+                    "the VisibilityTimeout of {}, {hidden_s} s, is shorter than the function's \
+                     Timeout",
+                    found.logical_id
+                );
+                return Err(invalid(place, problem));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Place<'_> {
@@ -428,6 +458,9 @@ Resources:
     Properties:
       AttributeDefinitions: [{ AttributeName: pk, AttributeType: S }]
       KeySchema: [{ AttributeName: pk, KeyType: HASH }]
+  EventsQueue: { Type: AWS::SQS::Queue }
+  ShortQueue: { Type: AWS::SQS::Queue, Properties: { VisibilityTimeout: 2 } }
+  OrderedQueue: { Type: AWS::SQS::Queue, Properties: { FifoQueue: true } }
   Work:
     Type: AWS::Serverless::Function
     Properties:
@@ -443,7 +476,7 @@ Resources:
         Ok(template.functions[0].sources.clone())
     }
 
-    const QUEUE: &str = "Queue: 'arn:aws:sqs:us-east-1:000000000000:events'";
+    const QUEUE: &str = "Queue: !GetAtt EventsQueue.Arn";
     const STREAM: &str = "Stream: !GetAtt ThingsTable.StreamArn, StartingPosition: TRIM_HORIZON";
 
     #[test]
@@ -463,7 +496,7 @@ Resources:
             BatchSize: !Ref Size, MaximumBatchingWindowInSeconds: 2, ParallelizationFactor: 10, \
             MaximumRetryAttempts: 0, MaximumRecordAgeInSeconds: 60, \
             BisectBatchOnFunctionError: true, FunctionResponseTypes: [ReportBatchItemFailures], \
-            DestinationConfig: { OnFailure: { Destination: 'arn:aws:sqs:us-east-1:0:dead' } }, \
+            DestinationConfig: { OnFailure: { Destination: !GetAtt ShortQueue.Arn } }, \
             FilterCriteria: { Filters: [{ Pattern: '{\"eventName\": [\"INSERT\"]}' }] }, \
             Enabled: false";
         let read = sources("DynamoDB", said).unwrap();
@@ -472,7 +505,7 @@ Resources:
         assert_eq!((stream.batch_size, stream.window_ms), (25, 2_000));
         assert_eq!((stream.most_retries, stream.most_age_ms), (Some(0), Some(60_000)));
         assert!(stream.bisects && stream.reports_failures && !stream.is_enabled);
-        assert_eq!(stream.on_failure.as_deref(), Some("dead"));
+        assert_eq!(stream.on_failure.as_deref(), Some("Short"));
         assert!(stream.filters.pass(&serde_json::json!({ "eventName": "INSERT" })));
         assert!(!stream.filters.pass(&serde_json::json!({ "eventName": "MODIFY" })));
     }
@@ -485,7 +518,7 @@ Resources:
         );
         let read = sources("SQS", &said).unwrap();
         let [Source::Queue(queue)] = read.as_slice() else { panic!("{read:?}") };
-        assert_eq!((queue.queue.as_str(), queue.batch_size), ("events", 20));
+        assert_eq!((queue.queue.as_str(), queue.batch_size), ("Events", 20));
         assert_eq!((queue.window_ms, queue.most_at_once), (1_000, Some(3)));
         for (kind, said, every_ms, is_enabled) in [
             ("Schedule", "Schedule: rate(1 minute)", 60_000, true),
@@ -498,6 +531,14 @@ Resources:
             assert_eq!((schedule.every_ms, schedule.is_enabled), (every_ms, is_enabled), "{said}");
             assert_eq!(schedule.is_of_scheduler, kind == "ScheduleV2");
         }
+    }
+
+    #[test]
+    fn a_queue_must_be_there_and_hide_a_message_while_the_function_runs() {
+        let error = sources("SQS", "Queue: !GetAtt ShortQueue.Arn").unwrap_err();
+        assert!(error.contains("ShortQueue") && error.contains("VisibilityTimeout"), "{error}");
+        let error = sources("SQS", "Queue: 'arn:aws:sqs:us-east-1:1:Other'").unwrap_err();
+        assert!(error.contains("Resources.Work.Events") && error.contains("Other"), "{error}");
     }
 
     #[test]
@@ -519,7 +560,7 @@ Resources:
             ("SQS", "BatchSize: 1".into(), "!GetAtt"),
             ("SQS", queue("BatchSize: 11"), "MaximumBatchingWindowInSeconds"),
             ("SQS", queue("ScalingConfig: { MaximumConcurrency: 1 }"), "MaximumConcurrency"),
-            ("SQS", "Queue: 'arn:aws:sqs:r:0:q.fifo', BatchSize: 11".into(), "FIFO"),
+            ("SQS", "Queue: !GetAtt OrderedQueue.Arn, BatchSize: 11".into(), "FIFO"),
             ("Schedule", "Schedule: cron(0 * * * ? *)".into(), "rate(<number> minutes)"),
             ("Schedule", "Schedule: rate(0 minutes)".into(), "rate(0 minutes)"),
             ("ScheduleV2", "ScheduleExpression: rate(1 minute), Input: '{'".into(), "no JSON"),

@@ -7,6 +7,7 @@
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
+use super::queue::{is_fifo, queue_arn, queue_name, queue_url};
 use super::{STACK_NAME, TemplateError, invalid, table_name};
 
 /// The region and account that ARNs name here.
@@ -125,6 +126,7 @@ impl<'a> Resolver<'a> {
         }
         match self.resources[name]["Type"].as_str() {
             Some("AWS::DynamoDB::Table") => Ok(json!(table_name(name))),
+            Some("AWS::SQS::Queue") => Ok(json!(queue_url(&self.queue_name(name)))),
             Some(_) => Ok(json!(name)),
             None => Err(format!("{name} is no parameter and no resource")),
         }
@@ -143,8 +145,15 @@ impl<'a> Resolver<'a> {
                 }
                 Ok(stream_arn(table_name(name)))
             }
+            (Some("AWS::SQS::Queue"), "Arn") => Ok(queue_arn(&self.queue_name(name))),
+            (Some("AWS::SQS::Queue"), "QueueName") => Ok(self.queue_name(name)),
+            (Some("AWS::SQS::Queue"), "QueueUrl") => Ok(queue_url(&self.queue_name(name))),
             _ => Err(format!("{path} is no attribute that the local cloud knows")),
         }
+    }
+
+    fn queue_name(&self, logical_id: &str) -> String {
+        queue_name(logical_id, is_fifo(&self.resources[logical_id]["Properties"]))
     }
 
     /// Replaces each `${…}`; `${!…}` stands for itself without the mark.
@@ -197,6 +206,8 @@ Parameters:
 Resources:
   ThingsTable: { Type: AWS::DynamoDB::Table }
   Api: { Type: AWS::Serverless::HttpApi }
+  WorkQueue: { Type: AWS::SQS::Queue }
+  EventsQueue: { Type: AWS::SQS::Queue, Properties: { FifoQueue: true } }
 ";
         let root = tree(root).unwrap();
         Resolver::new(&root).resolve(&tree(yaml).unwrap())
@@ -219,6 +230,16 @@ Resources:
             resolve("!GetAtt [ThingsTable, Arn]").unwrap(),
             resolve("Fn::GetAtt: ThingsTable.Arn").unwrap()
         );
+    }
+
+    #[test]
+    fn a_queue_has_a_url_an_arn_and_a_name() {
+        let url = resolve("!Ref EventsQueue").unwrap();
+        assert_eq!(url, "http://sqs.local/000000000000/Events.fifo");
+        assert_eq!(resolve("!GetAtt EventsQueue.QueueUrl").unwrap(), url);
+        assert_eq!(resolve("!GetAtt EventsQueue.QueueName").unwrap(), "Events.fifo");
+        let arn = resolve("!GetAtt WorkQueue.Arn").unwrap();
+        assert_eq!(arn, "arn:aws:sqs:us-east-1:000000000000:Work");
     }
 
     #[test]
