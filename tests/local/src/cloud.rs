@@ -146,7 +146,7 @@ impl Cloud {
     }
 
     /// Builds a cloud, and says whether its tables are new.
-    fn assemble(
+    pub(crate) fn assemble(
         options: Options,
         template: &Template,
         functions: &[Function],

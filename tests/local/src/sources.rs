@@ -20,6 +20,8 @@ mod positions;
 mod queue;
 mod schedule;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
