@@ -5,6 +5,9 @@
 //! database; a fault or a limit is a link in front of it.
 
 mod embedded;
+mod expiry;
+mod streams;
 mod tokens;
 
 pub use embedded::{Embedded, StorageError};
+pub(crate) use streams::{Record, sequence_number};

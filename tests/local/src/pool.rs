@@ -172,6 +172,11 @@ impl Pool {
         self.function.name
     }
 
+    /// The most environments that it has.
+    pub(crate) fn most(&self) -> usize {
+        self.most as usize
+    }
+
     /// What it did so far, and how many environments it has.
     pub(crate) fn statistics(&self) -> (Statistics, u64) {
         let state = self.state();

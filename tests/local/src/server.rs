@@ -23,6 +23,7 @@ use crate::cloud::Cloud;
 use crate::connector::operation;
 use crate::gateway::{MOST_BODY_BYTES, refusal};
 use crate::link::{Answer, Call, Link};
+use crate::sources::Drivers;
 use crate::sqs;
 
 /// The largest body that DynamoDB takes, in bytes; SQS takes less.
@@ -58,6 +59,7 @@ pub struct Served {
     cloud: Cloud,
     stop: watch::Sender<()>,
     servers: Vec<JoinHandle<io::Result<()>>>,
+    drivers: Option<Drivers>,
 }
 
 impl Cloud {
@@ -83,8 +85,15 @@ impl Cloud {
             });
             tokio::spawn(server.into_future())
         });
-        let cloud = self.clone();
-        Ok(Served { url, dynamodb_url, sqs_url, cloud, stop, servers: servers.into() })
+        Ok(Served {
+            url,
+            dynamodb_url,
+            sqs_url,
+            cloud: self.clone(),
+            stop,
+            servers: servers.into(),
+            drivers: self.runs_sources().then(|| Drivers::start(self.sources())),
+        })
     }
 }
 
@@ -121,6 +130,9 @@ impl Served {
         };
         if tokio::time::timeout(LAST_REQUESTS, closed).await.is_err() {
             tracing::info!("closing connections that are still open");
+        }
+        if let Some(drivers) = self.drivers.take() {
+            drivers.stop().await;
         }
         self.cloud.quiet().await;
     }

@@ -119,7 +119,6 @@ impl Queues {
     /// visibility time-out. What was received too many times already goes to
     /// the dead letters instead. A FIFO queue gives those of a group in order,
     /// and none of a group of which one is in flight.
-    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) fn receive(&self, queue: &str, most: usize) -> Result<Vec<Received>, QueueError> {
         let queue = self.queue(queue)?;
         let wish = Wish { most, hidden_s: queue.visibility_timeout_s };
@@ -138,7 +137,6 @@ impl Queues {
     }
 
     /// Deletes a message that was received.
-    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) fn delete(&self, queue: &str, receipt_handle: &str) -> Result<(), QueueError> {
         let queue = self.queue(queue)?;
         self.store(|store| store.delete(queue, receipt_handle))?;
@@ -150,7 +148,6 @@ impl Queues {
     /// back last, on any queue. Of several who wait, each that waits already is
     /// woken; who comes later and must not miss a change wants
     /// [`Queues::changes`].
-    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) async fn changed(&self) {
         let mut changes = self.changes.subscribe();
         let seen = self.seen.load(Ordering::SeqCst);

@@ -1,6 +1,10 @@
 //! The queues, as the service's own client sees them.
 
+mod dead_letters;
 mod fifo;
+mod kept;
+mod refusals;
+mod standard;
 
 use std::sync::Arc;
 
@@ -82,6 +86,12 @@ impl Bench {
         send.send().await.unwrap();
     }
 
+    async fn send_content(&self, body: &str) -> String {
+        let send = self.client.send_message().queue_url("Content.fifo");
+        let sent = send.message_body(body).message_group_id("g").send().await.unwrap();
+        sent.message_id.unwrap()
+    }
+
     async fn receive(&self, queue: &str) -> Vec<Message> {
         let receive = self.client.receive_message().queue_url(queue);
         let receive = receive.max_number_of_messages(10);
@@ -103,6 +113,28 @@ impl Bench {
         let hide = self.client.change_message_visibility().queue_url(queue);
         let hide = hide.receipt_handle(message.receipt_handle().unwrap());
         hide.visibility_timeout(seconds).send().await.unwrap();
+    }
+
+    /// A call in JSON: its status and its response.
+    async fn call(&self, operation: &str, request: Value) -> (u16, Value) {
+        let body = request.to_string().into();
+        let answer = self.queues.call(Call { operation: operation.to_owned(), body });
+        let answer = answer.await.unwrap();
+        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+    }
+
+    /// The error that a call is refused with, by the name that clients go by.
+    async fn refusal(&self, operation: &str, request: Value) -> String {
+        let body = request.to_string().into();
+        let answer = self.queues.call(Call { operation: operation.to_owned(), body });
+        let answer = answer.await.unwrap();
+        let error = query_error(&answer).unwrap_or_else(|| panic!("{request}: {answer:?}"));
+        error.strip_suffix(";Sender").unwrap().to_owned()
+    }
+
+    fn depth(&self, queue: &str) -> (u64, u64, u64) {
+        let depth = self.queues.depth(queue);
+        (depth.visible, depth.in_flight, depth.delayed)
     }
 
     fn pass_s(&self, seconds: i64) {

@@ -11,8 +11,11 @@ use super::queue::{is_fifo, queue_arn, queue_name, queue_url};
 use super::{STACK_NAME, TemplateError, invalid, table_name};
 
 /// The region and account that ARNs name here.
-pub(super) const REGION: &str = "us-east-1";
-pub(super) const ACCOUNT: &str = "000000000000";
+pub(crate) const REGION: &str = "us-east-1";
+pub(crate) const ACCOUNT: &str = "000000000000";
+
+/// When every stream here was made: part of a stream's ARN.
+const STREAM_LABEL: &str = "2030-01-01T00:00:00.000";
 
 /// A template's text as a tree.
 pub(super) fn tree(text: &str) -> Result<Value, TemplateError> {
@@ -135,6 +138,13 @@ impl<'a> Resolver<'a> {
             (Some("AWS::DynamoDB::Table"), "Arn") => {
                 Ok(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", table_name(name)))
             }
+            (Some("AWS::DynamoDB::Table"), "StreamArn") => {
+                let stream = &self.resources[name]["Properties"]["StreamSpecification"];
+                if stream.is_null() {
+                    return Err(format!("{name} has no stream: it needs a StreamSpecification"));
+                }
+                Ok(stream_arn(table_name(name)))
+            }
             (Some("AWS::SQS::Queue"), "Arn") => Ok(queue_arn(&self.queue_name(name))),
             (Some("AWS::SQS::Queue"), "QueueName") => Ok(self.queue_name(name)),
             (Some("AWS::SQS::Queue"), "QueueUrl") => Ok(queue_url(&self.queue_name(name))),
@@ -174,6 +184,11 @@ impl<'a> Resolver<'a> {
             _ => Err(format!("${{{name}}} is no text")),
         }
     }
+}
+
+/// The ARN of a table's stream.
+pub(crate) fn stream_arn(table: &str) -> String {
+    format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}/stream/{STREAM_LABEL}")
 }
 
 fn only_entry(map: &Map<String, Value>) -> Option<(&String, &Value)> {
