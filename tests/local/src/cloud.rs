@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use axum::body::Bytes;
-use futures_util::future::BoxFuture;
 use http::{Request, StatusCode};
 use platform::app::{Clients, Settings};
 use platform::auth::{Role, TOKEN_LIFETIME_S};
@@ -14,13 +13,17 @@ use platform::clock::Clock;
 use platform::lambda::{Failed, Function, Outcome};
 use serde_json::{Value, json};
 
-use crate::dynamodb::{self, Answer, Call, Embedded, Link, Lost, StorageError};
+use crate::connector;
+use crate::dynamodb::{Embedded, StorageError};
 use crate::faults::Layer;
 use crate::gateway::{self, MOST_BODY_BYTES, RequestIds};
 use crate::key::{DevKey, KeyError};
+use crate::link::Link;
 use crate::pool::{Ground, Pool};
 use crate::routes::{Routes, Twice};
 use crate::sample::{self, SampleError};
+use crate::sources::{self, Sources};
+use crate::sqs::Queues;
 use crate::template::{self, Template, TemplateError};
 
 /// Every function that there is, by system.
@@ -47,6 +50,11 @@ pub struct Options {
     pub seed: Option<u64>,
     /// What stands between the functions and the database.
     pub layer: Option<Layer>,
+    /// Whether changes, messages and schedules reach their functions by
+    /// themselves while the cloud is served.
+    pub events: bool,
+    /// What stands between the functions and the queues.
+    pub queue_layer: Option<Layer>,
 }
 
 impl Default for Options {
@@ -58,6 +66,8 @@ impl Default for Options {
             clock: Clock::System,
             seed: None,
             layer: None,
+            events: true,
+            queue_layer: None,
         }
     }
 }
@@ -110,12 +120,15 @@ pub struct Cloud(Arc<Inner>);
 struct Inner {
     routes: Routes<usize>,
     pools: Vec<Arc<Pool>>,
+    sources: Sources,
+    runs_sources: bool,
     tables: Vec<String>,
     ids: RequestIds,
     clock: Clock,
     key: DevKey,
     link: Arc<dyn Link>,
-    sqs: Arc<dyn Link>,
+    queues: Arc<Queues>,
+    queue_link: Arc<dyn Link>,
 }
 
 impl Cloud {
@@ -133,7 +146,7 @@ impl Cloud {
     }
 
     /// Builds a cloud, and says whether its tables are new.
-    fn assemble(
+    pub(crate) fn assemble(
         options: Options,
         template: &Template,
         functions: &[Function],
@@ -145,24 +158,30 @@ impl Cloud {
                 routes.add(route, index)?;
             }
         }
-        let embedded = Embedded::open(options.data_dir.as_deref())?;
+        let embedded = Embedded::open(options.data_dir.as_deref(), &options.clock)?;
         let is_new = embedded.create_tables(&template.tables)?;
-        let mut link: Arc<dyn Link> = Arc::new(embedded);
+        let embedded = Arc::new(embedded);
+        let mut link: Arc<dyn Link> = Arc::clone(&embedded) as _;
         if let Some(layer) = &options.layer {
             link = layer(link);
+        }
+        let data_dir = options.data_dir.as_deref();
+        let queues = Arc::new(Queues::open(&template.queues, options.clock.clone(), data_dir)?);
+        let mut queue_link: Arc<dyn Link> = Arc::clone(&queues) as Arc<dyn Link>;
+        if let Some(layer) = &options.queue_layer {
+            queue_link = layer(queue_link);
         }
         let key = DevKey::of_checkout()?;
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let mut random = fastrand::Rng::with_seed(seed);
-        let sqs: Arc<dyn Link> = Arc::new(NoQueues);
         let ground = Ground {
             dynamodb: Arc::clone(&link),
-            sqs: Arc::clone(&sqs),
+            sqs: Arc::clone(&queue_link),
             clock: options.clock.clone(),
         };
-        let pools = functions.into_iter().map(|(declared, function)| {
+        let pools = functions.iter().map(|(declared, function)| {
             Arc::new(Pool::new(
-                function,
+                *function,
                 settings(declared, &key),
                 declared.timeout,
                 options.environments.max(1),
@@ -170,15 +189,29 @@ impl Cloud {
                 ground.clone(),
             ))
         });
+        let pools: Vec<_> = pools.collect();
+        let sources = Sources::new(
+            sources::Ground::new(
+                embedded,
+                Arc::clone(&queues),
+                options.clock.clone(),
+                template.tables.clone(),
+                data_dir,
+            )?,
+            functions.iter().map(|(declared, _)| declared.sources.as_slice()).zip(&pools),
+        )?;
         let inner = Inner {
             routes,
-            pools: pools.collect(),
+            pools,
+            sources,
+            runs_sources: options.events,
             tables: template.tables.iter().map(|t| t.name.clone()).collect(),
             ids: RequestIds::new(seed),
             clock: options.clock,
             key,
             link,
-            sqs,
+            queues,
+            queue_link,
         };
         Ok((Self(Arc::new(inner)), is_new))
     }
@@ -238,12 +271,33 @@ impl Cloud {
 
     /// Clients like those of its functions.
     pub fn clients(&self) -> Clients {
-        dynamodb::clients(&self.0.link, &self.0.sqs)
+        connector::clients(&self.0.link, &self.0.queue_link)
     }
 
     /// The way to the database that the functions take, faults included.
     pub(crate) fn link(&self) -> Arc<dyn Link> {
         Arc::clone(&self.0.link)
+    }
+
+    /// What moves events to the functions.
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.0.sources
+    }
+
+    /// Whether the sources run by themselves while the cloud is served.
+    pub(crate) fn runs_sources(&self) -> bool {
+        self.0.runs_sources
+    }
+
+    /// The way to the queues that the functions take, faults included.
+    pub(crate) fn queue_link(&self) -> Arc<dyn Link> {
+        Arc::clone(&self.0.queue_link)
+    }
+
+    /// The queues themselves.
+    #[allow(dead_code, reason = "for the event sources")]
+    pub(crate) fn queues(&self) -> &Arc<Queues> {
+        &self.0.queues
     }
 
     /// What happened so far, as `/_local/status.json` shows it.
@@ -260,7 +314,13 @@ impl Cloud {
         }
         let tables = calls.into_iter();
         let tables: BTreeMap<_, _> = tables.map(|(t, n)| (t, json!({ "calls": n }))).collect();
-        json!({ "functions": functions, "tables": tables, "queues": {}, "stream_lag": {} })
+        json!({
+            "functions": functions,
+            "tables": tables,
+            "queues": self.0.queues.status(),
+            "sources": self.0.sources.counts_json(),
+            "stream_lag": self.0.sources.lags_json(),
+        })
     }
 
     /// Waits until no function runs.
@@ -268,16 +328,6 @@ impl Cloud {
         for pool in &self.0.pools {
             pool.quiet().await;
         }
-    }
-}
-
-/// Stands where the queues will be.
-#[derive(Debug)]
-struct NoQueues;
-
-impl Link for NoQueues {
-    fn call(&self, _: Call) -> BoxFuture<'_, Result<Answer, Lost>> {
-        Box::pin(async { Err(Lost) })
     }
 }
 
@@ -403,6 +453,100 @@ mod tests {
         assert!(error.contains("Work") && error.contains("walk"), "{error}");
         let error = assemble("Resources: {}", &[SLOW]).err().unwrap().to_string();
         assert!(error.contains("slow"), "{error}");
+    }
+
+    /// A cloud of one queue, without functions.
+    fn with_queue(options: Options) -> Cloud {
+        let queue = "Resources:\n  EventsQueue:\n    Type: AWS::SQS::Queue\n    \
+                     Properties: { FifoQueue: true, ContentBasedDeduplication: true }\n";
+        let template = Template::parse(queue).unwrap();
+        Cloud::assemble(options, &template, &[]).unwrap().0
+    }
+
+    async fn send(client: &aws_sdk_sqs::Client, queue_url: &str, body: &str) {
+        let send = client.send_message().queue_url(queue_url).message_body(body);
+        send.message_group_id("g").send().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn queues_are_reached_in_process_and_by_their_port() {
+        let cloud = with_queue(Options::default());
+        send(&cloud.clients().sqs, "Events.fifo", "1").await;
+        let served = cloud.serve(0).await.unwrap();
+        let config = aws_sdk_sqs::Config::builder()
+            .behavior_version(aws_sdk_sqs::config::BehaviorVersion::latest())
+            .region(aws_sdk_sqs::config::Region::from_static("us-east-1"))
+            .credentials_provider(aws_sdk_sqs::config::Credentials::new("a", "b", None, None, "c"))
+            .endpoint_url(served.sqs_url());
+        let client = aws_sdk_sqs::Client::from_conf(config.build());
+        let url = client.get_queue_url().queue_name("Events.fifo").send().await.unwrap();
+        let url = url.queue_url.unwrap();
+        assert_eq!(url, format!("{}/000000000000/Events.fifo", served.sqs_url()));
+        send(&client, &url, "2").await;
+        let receive = client.receive_message().queue_url(&url).max_number_of_messages(10);
+        let received = receive.send().await.unwrap();
+        let bodies: Vec<_> = received.messages().iter().filter_map(|m| m.body()).collect();
+        assert_eq!(bodies, ["1", "2"]);
+        let missing = client.get_queue_url().queue_name("None").send().await;
+        assert!(missing.unwrap_err().into_service_error().is_queue_does_not_exist());
+        let depth = json!({ "visible": 0, "in_flight": 2, "delayed": 0, "oldest_age_s": 0 });
+        assert_eq!(cloud.status()["queues"], json!({ "Events.fifo": depth }));
+        served.stop().await;
+    }
+
+    #[tokio::test]
+    async fn messages_in_a_folder_outlive_the_cloud() {
+        let folder = tempfile::tempdir().unwrap();
+        let data_dir = Some(folder.path().to_owned());
+        let options = Options { data_dir, ..Options::default() };
+        let cloud = with_queue(options.clone());
+        send(&cloud.clients().sqs, "Events.fifo", "1").await;
+        drop(cloud);
+        let cloud = with_queue(options);
+        assert_eq!(cloud.queues().receive("Events.fifo", 1).unwrap()[0].body, "1");
+    }
+
+    #[tokio::test]
+    async fn entries_of_a_batch_are_refused_and_the_others_sent() {
+        let faults = Faults::default();
+        let queue_layer = Some(faults.layer());
+        let cloud = with_queue(Options { queue_layer, ..Options::default() });
+        let client = cloud.clients().sqs;
+        let batch = async || {
+            let entries = ["a", "b", "c"].map(|id| {
+                let entry = aws_sdk_sqs::types::SendMessageBatchRequestEntry::builder().id(id);
+                entry.message_body(id).message_group_id(id).build().unwrap()
+            });
+            let batch = client.send_message_batch().queue_url("Events.fifo");
+            batch.set_entries(Some(entries.into())).send().await.unwrap()
+        };
+        faults.next("SendMessageBatch", &Fault::RefusedEntries(vec![1]), 1);
+        let sent = batch().await;
+        assert_eq!((sent.successful().len(), sent.failed().len()), (2, 1));
+        let failed = &sent.failed()[0];
+        assert_eq!((failed.id(), failed.sender_fault()), ("b", false));
+        assert_eq!(cloud.queues().depth("Events.fifo").visible, 2);
+        faults.next("SendMessageBatch", &Fault::RefusedEntries(vec![0, 1, 2]), 1);
+        assert_eq!(batch().await.failed().len(), 3);
+        assert!(batch().await.failed().is_empty());
+        assert_eq!(cloud.queues().depth("Events.fifo").visible, 3);
+    }
+
+    #[tokio::test]
+    async fn a_fault_of_the_queues_has_a_name_of_theirs() {
+        let faults = Faults::default();
+        let queue_layer = Some(faults.layer());
+        let cloud = with_queue(Options { queue_layer, ..Options::default() });
+        let client = cloud.clients().sqs;
+        let mut codes = Vec::new();
+        for fault in [Fault::Throttled, Fault::ServerError, Fault::Rejected] {
+            faults.always("SendMessage", fault);
+            let send = client.send_message().queue_url("Events.fifo").message_body("1");
+            let error = send.send().await.unwrap_err().into_service_error();
+            codes.push(error.meta().code().unwrap().to_owned());
+        }
+        assert_eq!(codes, ["RequestThrottled", "InternalError", "InvalidParameterValue"]);
+        assert_eq!(cloud.queues().depth("Events.fifo").visible, 0);
     }
 
     #[tokio::test]

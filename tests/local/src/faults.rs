@@ -1,4 +1,4 @@
-//! What can go wrong between a function and DynamoDB, on demand.
+//! What can go wrong between a function and DynamoDB or SQS, on demand.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::dynamodb::{Answer, Call, Link, Lost};
+use crate::link::{Answer, Call, Link, Lost};
+use crate::sqs;
 
 /// Puts a link in front of another one.
 pub type Layer = Arc<dyn Fn(Arc<dyn Link>) -> Arc<dyn Link> + Send + Sync>;
@@ -32,6 +33,9 @@ pub enum Fault {
     /// Likewise, but it is applied all the same: as if an earlier sending of it
     /// arrived after the conflict was answered.
     LateSuccess(Vec<usize>),
+    /// The entries of a batch at these places fail, by no fault of the sender's.
+    /// The others are passed on.
+    RefusedEntries(Vec<usize>),
 }
 
 /// Which calls go wrong, and how: none until told.
@@ -103,10 +107,13 @@ impl Plan {
     }
 }
 
-/// What makes two sendings one transaction.
+/// What makes two sendings one: a transaction's token, or else all of it.
 fn token(call: &Call) -> String {
     let body: Value = serde_json::from_slice(&call.body).unwrap_or_default();
-    body["ClientRequestToken"].to_string()
+    match &body["ClientRequestToken"] {
+        Value::Null => body.to_string(),
+        token => token.to_string(),
+    }
 }
 
 #[derive(Debug)]
@@ -127,21 +134,77 @@ impl Link for Faulty {
                 }
                 Some(Fault::LostRequest) => Err(Lost),
                 Some(Fault::Throttled) => Ok(throttled(&call)),
-                Some(Fault::ServerError) => Ok(error(500, "InternalServerError", "try again")),
-                Some(Fault::Rejected) => Ok(error(400, "ValidationException", "no such thing")),
+                Some(Fault::ServerError) => Ok(failed(&call)),
+                Some(Fault::Rejected) => Ok(rejected(&call)),
                 Some(Fault::Conflict(places)) => Ok(conflict(&call, &places)),
                 Some(Fault::LateSuccess(places)) => {
                     self.next.call(call.clone()).await?;
                     Ok(conflict(&call, &places))
                 }
+                Some(Fault::RefusedEntries(places)) => self.refuse(&call, &places).await,
             }
         })
     }
 }
 
+impl Faulty {
+    /// Passes a batch on without the entries at `places`, and reports those as
+    /// failed.
+    async fn refuse(&self, call: &Call, places: &[usize]) -> Result<Answer, Lost> {
+        let mut body: Value = serde_json::from_slice(&call.body).unwrap_or_default();
+        let entries = body["Entries"].as_array().cloned().unwrap_or_default();
+        let (mut passed, mut failed) = (Vec::new(), Vec::new());
+        for (place, entry) in entries.into_iter().enumerate() {
+            let id = entry["Id"].as_str().unwrap_or_default();
+            if places.contains(&place) {
+                failed.push(sqs::failed_entry(id, false, "InternalError", "try again"));
+            } else {
+                passed.push(entry);
+            }
+        }
+        let mut answer = Answer { status: 200, body: r#"{"Successful":[]}"#.into() };
+        if !passed.is_empty() {
+            body["Entries"] = passed.into();
+            let call = Call { operation: call.operation.clone(), body: body.to_string().into() };
+            answer = self.next.call(call).await?;
+        }
+        if answer.status != 200 {
+            return Ok(answer);
+        }
+        let mut response: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        failed.extend(response["Failed"].as_array().cloned().unwrap_or_default());
+        response["Failed"] = failed.into();
+        Ok(Answer { status: 200, body: response.to_string().into() })
+    }
+}
+
+/// Whether a call is for SQS.
+fn is_for_queue(call: &Call) -> bool {
+    // Every operation of SQS that a function makes has one of these in its name,
+    // and none of DynamoDB's has.
+    ["Queue", "Message"].iter().any(|word| call.operation.contains(word))
+}
+
+fn failed(call: &Call) -> Answer {
+    if is_for_queue(call) {
+        return sqs::error(500, "InternalError", "try again");
+    }
+    error(500, "InternalServerError", "try again")
+}
+
+fn rejected(call: &Call) -> Answer {
+    if is_for_queue(call) {
+        return sqs::error(400, "InvalidParameterValue", "no such thing");
+    }
+    error(400, "ValidationException", "no such thing")
+}
+
 /// A transaction says in its reasons that it was throttled; other calls fail as
 /// a whole ([errors](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)).
 fn throttled(call: &Call) -> Answer {
+    if is_for_queue(call) {
+        return sqs::error(403, "RequestThrottled", "The request was denied due to throttling.");
+    }
     let message = "The level of configured provisioned throughput for the table was exceeded.";
     if call.operation == "TransactWriteItems" {
         return cancelled(call, |place| (place == 0).then_some(("ThrottlingError", message)));
@@ -207,6 +270,18 @@ mod tests {
         assert_eq!(["a", "b", "a", "a", "b"].map(meets), [true, true, false, false, false]);
         faults.stop();
         assert!(!meets("c"));
+    }
+
+    #[test]
+    fn the_first_answer_to_each_message_is_lost() {
+        let faults = Faults::default();
+        faults.always("SendMessage", Fault::LostFirstAnswer);
+        let meets = |text: &str| {
+            let body = json!({ "MessageBody": text }).to_string().into();
+            let call = Call { operation: "SendMessage".to_owned(), body };
+            faults.plan().fault(&call).is_some()
+        };
+        assert_eq!(["a", "b", "a"].map(meets), [true, true, false]);
     }
 
     #[test]

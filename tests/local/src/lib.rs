@@ -1,15 +1,16 @@
 //! The cloud on one machine, in one process.
 //!
-//! It reads `template.yaml`, makes its tables in an embedded DynamoDB, and runs
-//! the functions that Lambda runs behind the API that the template declares:
+//! It reads `template.yaml`, makes its tables in an embedded DynamoDB and its
+//! queues in an SQS of its own, and runs the functions that Lambda runs behind
+//! the API that the template declares:
 //!
 //! ```text
 //!  server ── sockets ─┐
 //!  Cloud::request ────┴► routes ► gateway (event) ► pool (environment)
 //!                                                     │ the function
-//!  Cloud::client, DynamoDB's port ────────────┐       │ its SDK client
+//!  Cloud::clients, the services' ports ───────┐       │ its SDK clients
 //!                                             ▼       ▼
-//!                                      layer (faults) ► Embedded
+//!                                      layer (faults) ► Embedded, Queues
 //! ```
 //!
 //! ```no_run
@@ -23,15 +24,19 @@
 //! ```
 
 mod cloud;
+mod connector;
 pub mod dynamodb;
 pub mod event;
 pub mod faults;
 mod gateway;
 mod key;
+pub mod link;
 mod pool;
 mod routes;
 mod sample;
 mod server;
+pub mod sources;
+mod sqs;
 mod statistics;
 pub mod template;
 
@@ -41,6 +46,7 @@ pub use cloud::{Cloud, Options, StartError, UnknownFunction};
 pub use key::{DevKey, KeyError};
 pub use sample::SampleError;
 pub use server::{ServeError, Served};
+pub use sources::Settled;
 
 /// A path in this checkout.
 pub(crate) fn in_checkout(path: &str) -> PathBuf {

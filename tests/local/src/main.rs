@@ -165,6 +165,7 @@ async fn serve_until_told(serve: Serve) -> Result<(), Box<dyn Error>> {
     .await?;
     let served = cloud.serve(serve.port).await?;
     print(&format!("dynamodb {}", served.dynamodb_url()))?;
+    print(&format!("sqs {}", served.sqs_url()))?;
     print(&format!("ready {}", served.url()))?;
     tokio::select! {
         _ = interrupt.recv() => {}

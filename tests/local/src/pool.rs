@@ -16,8 +16,9 @@ use platform::meter::Usage;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::dynamodb::{Link, clients};
+use crate::connector::clients;
 use crate::gateway::refusal;
+use crate::link::Link;
 use crate::statistics::Statistics;
 
 /// What every environment is made from.
@@ -169,6 +170,11 @@ impl Pool {
     /// The function's name.
     pub(crate) fn name(&self) -> &'static str {
         self.function.name
+    }
+
+    /// The most environments that it has.
+    pub(crate) fn most(&self) -> usize {
+        self.most as usize
     }
 
     /// What it did so far, and how many environments it has.

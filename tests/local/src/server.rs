@@ -1,15 +1,16 @@
 //! A cloud on sockets: its API for browsers and load generators, and its
-//! DynamoDB for other tools. Both listen on the loopback interface only.
+//! DynamoDB and SQS for other tools. All listen on the loopback interface only.
 
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::serve::ListenerExt;
 use futures_util::StreamExt;
 use http::StatusCode;
@@ -19,10 +20,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::cloud::Cloud;
-use crate::dynamodb::{Call, operation};
+use crate::connector::operation;
 use crate::gateway::{MOST_BODY_BYTES, refusal};
+use crate::link::{Answer, Call, Link};
+use crate::sources::Drivers;
+use crate::sqs;
 
-/// The largest body that DynamoDB takes, in bytes.
+/// The largest body that DynamoDB takes, in bytes; SQS takes less.
 const MOST_CALL_BYTES: usize = 16 * 1024 * 1024;
 
 /// How long connections may stay open when the cloud is stopped: long enough
@@ -51,19 +55,26 @@ pub enum ServeError {
 pub struct Served {
     url: String,
     dynamodb_url: String,
+    sqs_url: String,
     cloud: Cloud,
     stop: watch::Sender<()>,
     servers: Vec<JoinHandle<io::Result<()>>>,
+    drivers: Option<Drivers>,
 }
 
 impl Cloud {
     /// Serves the API on `port` of the loopback interface (0 takes a free one),
-    /// and DynamoDB on a free one.
+    /// and DynamoDB and SQS on free ones.
     pub async fn serve(&self, port: u16) -> Result<Served, ServeError> {
         let (api, url) = listen(port).await?;
         let (dynamodb, dynamodb_url) = listen(0).await?;
+        let (sqs, sqs_url) = listen(0).await?;
         let (stop, stopped) = watch::channel(());
-        let servers = [(api, api_router(self)), (dynamodb, dynamodb_router(self))];
+        let servers = [
+            (api, api_router(self)),
+            (dynamodb, service_router(self.link(), None)),
+            (sqs, service_router(self.queue_link(), Some(sqs_url.clone()))),
+        ];
         let servers = servers.map(|(listener, router)| {
             let mut stopped = stopped.clone();
             let listener = listener.tap_io(|stream| {
@@ -74,7 +85,15 @@ impl Cloud {
             });
             tokio::spawn(server.into_future())
         });
-        Ok(Served { url, dynamodb_url, cloud: self.clone(), stop, servers: servers.into() })
+        Ok(Served {
+            url,
+            dynamodb_url,
+            sqs_url,
+            cloud: self.clone(),
+            stop,
+            servers: servers.into(),
+            drivers: self.runs_sources().then(|| Drivers::start(self.sources())),
+        })
     }
 }
 
@@ -87,6 +106,11 @@ impl Served {
     /// Where DynamoDB answers, for other tools.
     pub fn dynamodb_url(&self) -> &str {
         &self.dynamodb_url
+    }
+
+    /// Where SQS answers, for other tools.
+    pub fn sqs_url(&self) -> &str {
+        &self.sqs_url
     }
 
     /// The cloud behind.
@@ -106,6 +130,9 @@ impl Served {
         };
         if tokio::time::timeout(LAST_REQUESTS, closed).await.is_err() {
             tracing::info!("closing connections that are still open");
+        }
+        if let Some(drivers) = self.drivers.take() {
+            drivers.stop().await;
         }
         self.cloud.quiet().await;
     }
@@ -150,26 +177,47 @@ async fn answer(State(cloud): State<Cloud>, request: Request) -> Response {
     response.map(Body::from)
 }
 
-fn dynamodb_router(cloud: &Cloud) -> Router {
-    Router::new().route("/", post(call)).with_state(cloud.clone())
+/// A service of AWS behind a port.
+#[derive(Clone)]
+struct Service {
+    link: Arc<dyn Link>,
+    /// Where queues are, as seen from here.
+    queue_host: Option<String>,
 }
 
-async fn call(State(cloud): State<Cloud>, request: Request) -> Response {
+/// Takes calls on any path, since some clients of SQS send to a queue's URL.
+fn service_router(link: Arc<dyn Link>, queue_host: Option<String>) -> Router {
+    Router::new().fallback(call).with_state(Service { link, queue_host })
+}
+
+async fn call(State(service): State<Service>, request: Request) -> Response {
     let target = request.headers().get("x-amz-target");
     let target = target.and_then(|target| target.to_str().ok());
     let operation = operation(target.unwrap_or_default()).to_owned();
     let Ok(body) = read(request.into_body(), MOST_CALL_BYTES).await else {
         return json(StatusCode::BAD_REQUEST, "text/plain", "the request was cut off");
     };
-    let call = Call { operation, body };
-    match cloud.link().call(call).await {
-        Ok(answer) => {
-            let status = StatusCode::from_u16(answer.status);
-            let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            json(status, "application/x-amz-json-1.0", answer.body)
+    let names_queues = sqs::names_queues(&operation);
+    match service.link.call(Call { operation, body }).await {
+        Ok(mut answer) => {
+            if let (true, Some(host)) = (names_queues, &service.queue_host) {
+                answer = sqs::at(host, &answer);
+            }
+            answered(answer)
         }
         Err(lost) => json(StatusCode::GATEWAY_TIMEOUT, "text/plain", lost.to_string()),
     }
+}
+
+fn answered(answer: Answer) -> Response {
+    let status = StatusCode::from_u16(answer.status);
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let query_error = sqs::query_error(&answer).and_then(|error| error.parse().ok());
+    let mut response = json(status, "application/x-amz-json-1.0", answer.body);
+    if let Some(error) = query_error {
+        response.headers_mut().insert(sqs::QUERY_ERROR, error);
+    }
+    response
 }
 
 fn json(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
@@ -250,6 +298,18 @@ mod tests {
         let unknown = send(served.dynamodb_url(), "POST / HTTP/1.1", b"{}").await;
         assert!(unknown.starts_with("HTTP/1.1 400"), "{unknown}");
         assert!(unknown.contains("UnknownOperationException"), "{unknown}");
+    }
+
+    #[tokio::test]
+    async fn sqs_answers_on_a_port_of_its_own() {
+        let served = served().await;
+        let head = "POST / HTTP/1.1\r\nX-Amz-Target: AmazonSQS.ListQueues";
+        let queues = send(served.sqs_url(), head, b"{}").await;
+        assert!(queues.starts_with("HTTP/1.1 200") && queues.contains("QueueUrls"), "{queues}");
+        let head = "POST /000000000000/None HTTP/1.1\r\nX-Amz-Target: AmazonSQS.GetQueueUrl";
+        let unknown = send(served.sqs_url(), head, br#"{"QueueName": "None"}"#).await;
+        let header = "x-amzn-query-error: AWS.SimpleQueueService.NonExistentQueue;Sender";
+        assert!(unknown.starts_with("HTTP/1.1 400") && unknown.contains(header), "{unknown}");
     }
 
     #[tokio::test]

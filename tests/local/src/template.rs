@@ -1,9 +1,11 @@
 //! The map of the system: what `template.yaml` says that the local cloud needs.
 //!
-//! Functions with their routes, settings and time-outs, and tables with their
-//! keys and indexes. Everything else in the file is for AWS alone.
+//! Functions with their routes, sources, settings and time-outs, tables with
+//! their keys and indexes, and queues. Everything else in the file is for AWS alone.
 
+mod events;
 mod intrinsics;
+mod queue;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +15,12 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::in_checkout;
+pub use events::{QueueSource, ScheduleSource, Source, StreamSource};
+pub(crate) use intrinsics::{ACCOUNT, REGION, stream_arn};
 use intrinsics::{Resolver, tree};
+
+pub use queue::{DeduplicationScope, FifoThroughputLimit, Queue, Redrive};
+pub(crate) use queue::{QUEUE_HOST, queue_arn, queue_url};
 
 /// The stack's name here, as in `${AWS::StackName}`.
 pub const STACK_NAME: &str = "hotseat";
@@ -27,6 +34,8 @@ pub struct Template {
     pub functions: Vec<Function>,
     /// Its DynamoDB tables.
     pub tables: Vec<Table>,
+    /// Its SQS queues.
+    pub queues: Vec<Queue>,
 }
 
 /// An `AWS::Serverless::Function`.
@@ -40,6 +49,8 @@ pub struct Function {
     pub environment: BTreeMap<String, String>,
     /// The requests that it takes.
     pub routes: Vec<Route>,
+    /// What else runs it.
+    pub sources: Vec<Source>,
     /// How long one invocation may take.
     pub timeout: Duration,
 }
@@ -124,9 +135,16 @@ impl Template {
                     template.functions.push(at.function(properties, globals)?);
                 }
                 Some("AWS::DynamoDB::Table") => template.tables.push(at.table(properties)?),
+                Some(kind @ ("AWS::Lambda::EventSourceMapping" | "AWS::Scheduler::Schedule")) => {
+                    let problem = format!("{kind} is not read here: use the function's Events");
+                    return Err(at.invalid("Type", problem));
+                }
+                Some("AWS::SQS::Queue") => template.queues.push(at.queue(properties)?),
                 _ => {} // of no concern here
             }
         }
+        queue::check(&template.queues)?;
+        events::check(&template)?;
         Ok(template)
     }
 }
@@ -173,11 +191,13 @@ impl Place<'_> {
         let timeout_s = timeout?
             .as_u64()
             .ok_or_else(|| self.invalid("Timeout", "expected a number of seconds"))?;
+        let (routes, sources) = self.events(&properties["Events"])?;
         Ok(Function {
             logical_id: self.logical_id.to_owned(),
             name: name.to_owned(),
             environment: self.environment(properties, globals)?,
-            routes: self.routes(&properties["Events"])?,
+            routes,
+            sources,
             timeout: Duration::from_secs(timeout_s),
         })
     }
@@ -200,36 +220,6 @@ impl Place<'_> {
             }
         }
         Ok(environment)
-    }
-
-    fn routes(&self, events: &Value) -> Result<Vec<Route>, TemplateError> {
-        let routes = entries(events).map(|(name, event)| self.route(name, event));
-        routes.collect()
-    }
-
-    fn route(&self, name: &str, event: &Value) -> Result<Route, TemplateError> {
-        let property = format!("Events.{name}");
-        if event["Type"] != "HttpApi" {
-            let problem = format!("the local cloud has no events of the type {}", event["Type"]);
-            return Err(self.invalid(&property, problem));
-        }
-        let text = |field: &str| -> Result<String, TemplateError> {
-            let value = self.resolve(&property, &event["Properties"][field])?;
-            let text = value.as_str().map(str::to_owned);
-            text.ok_or_else(|| self.invalid(&property, format!("expected {field}")))
-        };
-        let (method, path) = (text("Method")?.to_uppercase(), text("Path")?);
-        if path != "$default" && !path.starts_with('/') {
-            let problem = format!("Path {path:?} should begin with / or be $default");
-            return Err(self.invalid(&property, problem));
-        }
-        let method = match method.as_str() {
-            "ANY" => None,
-            method => Some(method.parse().map_err(|_| {
-                self.invalid(&property, format!("{method:?} is no method of HTTP"))
-            })?),
-        };
-        Ok(Route { method, path })
     }
 
     fn table(&self, properties: &Value) -> Result<Table, TemplateError> {
@@ -394,6 +384,8 @@ Resources:
         assert!(problem("Method: get", "Method: \"g t\"").contains("no method"));
         assert!(problem("Method: get, ", "").contains("expected Method"));
         assert!(problem("Type: HttpApi,", "Type: Kinesis,").contains("Kinesis"));
+        let mapping = problem("AWS::Serverless::HttpApi", "AWS::Lambda::EventSourceMapping");
+        assert!(mapping.contains("Resources.Api.Type") && mapping.contains("Events"), "{mapping}");
         assert!(problem("Timeout: 15", "Timeout: soon").contains("seconds"));
         assert!(
             problem("KeySchema: [{ AttributeName: pk, KeyType: HASH }]\n      Stream", "Stream")

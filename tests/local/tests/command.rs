@@ -36,6 +36,7 @@ impl Running {
             rest.unwrap_or_else(|| panic!("expected {prefix:?}, got {line:?}"))
         };
         let dynamodb = line("dynamodb http://");
+        line("sqs http://");
         let api = line("ready http://");
         Self { process, out, dynamodb, api }
     }
@@ -51,7 +52,7 @@ impl Running {
         assert!(Command::new("kill").arg(pid).status().expect("kill runs").success());
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).expect("the rest");
-        assert_eq!(rest, "", "nothing but its two lines on standard output");
+        assert_eq!(rest, "", "nothing but its three lines on standard output");
         self.process.wait().expect("it ends").code().expect("it is not killed")
     }
 }

@@ -13,6 +13,7 @@ use enrollment::{TABLE, keys};
 use futures_util::future::join_all;
 use local::faults::Faults;
 use local::{Cloud, Options};
+use platform::App;
 use platform::auth::Role;
 use platform::clock::{Clock, Instant};
 use platform::meter::Usage;
@@ -31,6 +32,8 @@ pub struct World {
     pub clock: Clock,
     /// What goes wrong between its functions and DynamoDB: nothing until told.
     pub faults: Faults,
+    /// What goes wrong between its functions and SQS: nothing until told.
+    pub queue_faults: Faults,
 }
 
 impl World {
@@ -42,15 +45,16 @@ impl World {
     /// A cloud without data, with up to so many environments per function.
     pub async fn with_environments(environments: u32) -> Self {
         let clock = Clock::manual(instant("2030-01-01T00:00:00Z"));
-        let faults = Faults::default();
+        let (faults, queue_faults) = (Faults::default(), Faults::default());
         let options = Options {
             environments,
             clock: clock.clone(),
             layer: Some(faults.layer()),
+            queue_layer: Some(queue_faults.layer()),
             ..Options::default()
         };
         let cloud = Cloud::start(options).await.expect("the cloud starts");
-        Self { cloud, clock, faults }
+        Self { cloud, clock, faults, queue_faults }
     }
 
     /// A caller with a member's token.
@@ -217,6 +221,40 @@ where
 /// How many answers had this status.
 pub fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
+}
+
+/// Events, from the change to the inbox.
+impl World {
+    /// Lets everything happen that is due now: events travel until all arrived
+    /// or wait for the clock.
+    pub async fn settle(&self) {
+        self.cloud.settle().await;
+    }
+
+    /// Everything in a member's inbox, newest first.
+    pub async fn inbox(&self, member_id: &str) -> Vec<Value> {
+        self.as_member(member_id).list("/notifications", 100).await
+    }
+
+    /// The URL of a queue, by its name.
+    pub async fn queue_url(&self, name: &str) -> String {
+        let found = self.cloud.clients().sqs.get_queue_url().queue_name(name).send().await;
+        found.expect("the queue is there").queue_url.expect("a queue has a URL")
+    }
+
+    /// An App like those of the cloud's functions, with the events' queues.
+    pub async fn app(&self) -> App {
+        let mut settings = Vec::new();
+        for (setting, queue) in [
+            ("EVENTS_QUEUE_URL", "EventsQueue.fifo"),
+            ("EVENTS_DEAD_LETTER_QUEUE_URL", "EventsDeadLetterQueue.fifo"),
+        ] {
+            settings.push((setting.to_owned(), self.queue_url(queue).await));
+        }
+        let random = fastrand::Rng::with_seed(1);
+        let settings = settings.into_iter().collect();
+        App::new(settings, self.clock.clone(), random, self.cloud.clients()).expect("an App")
+    }
 }
 
 /// Enrollment, spoken in its own words.

@@ -6,23 +6,41 @@ use std::path::{Path, PathBuf};
 use axum::body::Bytes;
 use dynoxide::{Database, DynoxideError};
 use futures_util::future::BoxFuture;
+use platform::clock::Clock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::link::{Answer, Call, Link, Lost};
+use super::streams::Streams;
 use super::tokens::{Claim, Tokens, payload_hash};
+use crate::link::{Answer, Call, Link, Lost};
 use crate::template::Table;
 
 /// The longest `ClientRequestToken`. The database refuses longer ones.
 const LONGEST_TOKEN: usize = 36;
 
+/// The operations that may change an item.
+const WRITES: [&str; 8] = [
+    "BatchExecuteStatement",
+    "BatchWriteItem",
+    "DeleteItem",
+    "ExecuteStatement",
+    "ExecuteTransaction",
+    "PutItem",
+    "TransactWriteItems",
+    "UpdateItem",
+];
+
 /// DynamoDB in a file of this process.
 pub struct Embedded {
     database: Database,
     tokens: Tokens,
+    streams: Streams,
+    /// How often something was written.
+    writes: watch::Sender<u64>,
     path: PathBuf,
     /// Dropped after the database.
     _home: Home,
@@ -75,8 +93,9 @@ impl From<rusqlite::Error> for StorageError {
 
 impl Embedded {
     /// Opens the database in `data_dir`, which survives this process and a
-    /// crash of it, or a new one that goes when it is dropped.
-    pub fn open(data_dir: Option<&Path>) -> Result<Self, StorageError> {
+    /// crash of it, or a new one that goes when it is dropped. Its streams have
+    /// the time of `clock`.
+    pub fn open(data_dir: Option<&Path>, clock: &Clock) -> Result<Self, StorageError> {
         let (folder, home) = match data_dir {
             Some(folder) => (folder.to_owned(), Home::keep(folder)?),
             None => Home::temporary()?,
@@ -88,7 +107,9 @@ impl Embedded {
             Home::Temporary { .. } => database.enable_bulk_loading()?, // never waits for the disk
             Home::Kept { .. } => database.disable_bulk_loading()?,     // every write is in the log
         }
-        Ok(Self { database, tokens: Tokens::default(), path, _home: home })
+        let streams = Streams::open(&path, clock)?;
+        let (tokens, writes) = (Tokens::default(), watch::Sender::default());
+        Ok(Self { database, tokens, streams, writes, path, _home: home })
     }
 
     /// Creates those of `tables` that are missing. `true` if all were.
@@ -98,7 +119,7 @@ impl Embedded {
             created += usize::from(self.create_table(table)?);
         }
         if tables.iter().any(Table::has_stream) {
-            self.index_streams()?;
+            self.streams.add_indexes()?;
         }
         Ok(created == tables.len())
     }
@@ -125,20 +146,18 @@ impl Embedded {
         Ok(true)
     }
 
-    /// Each write of a table with a stream looks for the stream's last record,
-    /// which takes longer the more there are, unless there is an index.
-    fn index_streams(&self) -> Result<(), StorageError> {
-        let connection = rusqlite::Connection::open(&self.path)?;
-        let record = "_stream_records(table_name, CAST(sequence_number AS INTEGER))";
-        let in_shard = "_stream_records(table_name, shard_id, CAST(sequence_number AS INTEGER))";
-        connection.execute_batch(&format!(
-            "CREATE INDEX IF NOT EXISTS local_last_record ON {record};
-             CREATE INDEX IF NOT EXISTS local_last_in_shard ON {in_shard};"
-        ))?;
-        Ok(())
+    /// The records of what was changed.
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.streams
     }
 
-    fn run(&self, operation: &str, request: &Value) -> (u16, Value) {
+    /// How often something was written so far, for whom it is a sign to look
+    /// at the streams.
+    pub(crate) fn writes(&self) -> watch::Receiver<u64> {
+        self.writes.subscribe()
+    }
+
+    pub(super) fn run(&self, operation: &str, request: &Value) -> (u16, Value) {
         let answer = self.answer(operation, request.to_string().as_bytes());
         let body = serde_json::from_slice(&answer.body).unwrap_or_default();
         (answer.status, body)
@@ -153,10 +172,17 @@ impl Embedded {
 
     /// Answers one call, and blocks until it has.
     fn answer(&self, operation: &str, body: &[u8]) -> Answer {
+        let writes = WRITES.contains(&operation);
+        if writes {
+            self.streams.keep_time();
+        }
         let done = match operation {
             "TransactWriteItems" => self.transact(body),
             _ => dispatch(&self.database, operation, body),
         };
+        if writes && done.is_ok() {
+            self.writes.send_modify(|count| *count += 1);
+        }
         match done {
             Ok(body) => Answer { status: 200, body },
             Err(Refusal { status, body }) => Answer { status, body },
@@ -361,7 +387,7 @@ mod tests {
     }
 
     fn opened() -> Embedded {
-        let embedded = Embedded::open(None).unwrap();
+        let embedded = Embedded::open(None, &Clock::System).unwrap();
         assert!(embedded.create_tables(&[table("Things", true)]).unwrap());
         embedded
     }
@@ -446,7 +472,9 @@ mod tests {
     #[test]
     fn tables_are_made_once_and_must_be_those_of_the_template() {
         let folder = tempfile::tempdir().unwrap();
-        let open = |tables: &[Table]| Embedded::open(Some(folder.path()))?.create_tables(tables);
+        let open = |tables: &[Table]| {
+            Embedded::open(Some(folder.path()), &Clock::System)?.create_tables(tables)
+        };
         assert!(open(&[table("Things", false)]).unwrap());
         assert!(!open(&[table("Things", false), table("Others", true)]).unwrap());
         let mut changed = table("Things", false);
@@ -459,7 +487,7 @@ mod tests {
     fn a_file_that_is_no_database_is_named() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("dynamodb.sqlite"), [b'x'; 4096]).unwrap();
-        let error = Embedded::open(Some(folder.path())).unwrap_err().to_string();
+        let error = Embedded::open(Some(folder.path()), &Clock::System).unwrap_err().to_string();
         assert!(error.contains("dynamodb.sqlite is no database"), "{error}");
     }
 

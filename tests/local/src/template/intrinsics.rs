@@ -7,11 +7,15 @@
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
+use super::queue::{is_fifo, queue_arn, queue_name, queue_url};
 use super::{STACK_NAME, TemplateError, invalid, table_name};
 
 /// The region and account that ARNs name here.
-const REGION: &str = "us-east-1";
-const ACCOUNT: &str = "000000000000";
+pub(crate) const REGION: &str = "us-east-1";
+pub(crate) const ACCOUNT: &str = "000000000000";
+
+/// When every stream here was made: part of a stream's ARN.
+const STREAM_LABEL: &str = "2030-01-01T00:00:00.000";
 
 /// A template's text as a tree.
 pub(super) fn tree(text: &str) -> Result<Value, TemplateError> {
@@ -122,6 +126,7 @@ impl<'a> Resolver<'a> {
         }
         match self.resources[name]["Type"].as_str() {
             Some("AWS::DynamoDB::Table") => Ok(json!(table_name(name))),
+            Some("AWS::SQS::Queue") => Ok(json!(queue_url(&self.queue_name(name)))),
             Some(_) => Ok(json!(name)),
             None => Err(format!("{name} is no parameter and no resource")),
         }
@@ -133,8 +138,22 @@ impl<'a> Resolver<'a> {
             (Some("AWS::DynamoDB::Table"), "Arn") => {
                 Ok(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", table_name(name)))
             }
+            (Some("AWS::DynamoDB::Table"), "StreamArn") => {
+                let stream = &self.resources[name]["Properties"]["StreamSpecification"];
+                if stream.is_null() {
+                    return Err(format!("{name} has no stream: it needs a StreamSpecification"));
+                }
+                Ok(stream_arn(table_name(name)))
+            }
+            (Some("AWS::SQS::Queue"), "Arn") => Ok(queue_arn(&self.queue_name(name))),
+            (Some("AWS::SQS::Queue"), "QueueName") => Ok(self.queue_name(name)),
+            (Some("AWS::SQS::Queue"), "QueueUrl") => Ok(queue_url(&self.queue_name(name))),
             _ => Err(format!("{path} is no attribute that the local cloud knows")),
         }
+    }
+
+    fn queue_name(&self, logical_id: &str) -> String {
+        queue_name(logical_id, is_fifo(&self.resources[logical_id]["Properties"]))
     }
 
     /// Replaces each `${…}`; `${!…}` stands for itself without the mark.
@@ -167,6 +186,11 @@ impl<'a> Resolver<'a> {
     }
 }
 
+/// The ARN of a table's stream.
+pub(crate) fn stream_arn(table: &str) -> String {
+    format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}/stream/{STREAM_LABEL}")
+}
+
 fn only_entry(map: &Map<String, Value>) -> Option<(&String, &Value)> {
     map.iter().next().filter(|_| map.len() == 1)
 }
@@ -182,6 +206,8 @@ Parameters:
 Resources:
   ThingsTable: { Type: AWS::DynamoDB::Table }
   Api: { Type: AWS::Serverless::HttpApi }
+  WorkQueue: { Type: AWS::SQS::Queue }
+  EventsQueue: { Type: AWS::SQS::Queue, Properties: { FifoQueue: true } }
 ";
         let root = tree(root).unwrap();
         Resolver::new(&root).resolve(&tree(yaml).unwrap())
@@ -204,6 +230,16 @@ Resources:
             resolve("!GetAtt [ThingsTable, Arn]").unwrap(),
             resolve("Fn::GetAtt: ThingsTable.Arn").unwrap()
         );
+    }
+
+    #[test]
+    fn a_queue_has_a_url_an_arn_and_a_name() {
+        let url = resolve("!Ref EventsQueue").unwrap();
+        assert_eq!(url, "http://sqs.local/000000000000/Events.fifo");
+        assert_eq!(resolve("!GetAtt EventsQueue.QueueUrl").unwrap(), url);
+        assert_eq!(resolve("!GetAtt EventsQueue.QueueName").unwrap(), "Events.fifo");
+        let arn = resolve("!GetAtt WorkQueue.Arn").unwrap();
+        assert_eq!(arn, "arn:aws:sqs:us-east-1:000000000000:Work");
     }
 
     #[test]

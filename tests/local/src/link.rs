@@ -1,9 +1,9 @@
-//! What carries a call to DynamoDB and its answer back.
+//! What carries a call to a service of AWS, and its answer back.
 
 use axum::body::Bytes;
 use futures_util::future::BoxFuture;
 
-/// A call of the DynamoDB API.
+/// A call of the API of DynamoDB or SQS.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The operation, as in `TransactWriteItems`.
@@ -12,7 +12,7 @@ pub struct Call {
     pub body: Bytes,
 }
 
-/// What DynamoDB answered.
+/// What the service answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.
@@ -26,7 +26,7 @@ pub struct Answer {
 #[error("the connection broke before the answer came")]
 pub struct Lost;
 
-/// A way to DynamoDB. A link may delay calls, change what comes back, or lose
+/// A way to a service. A link may delay calls, change what comes back, or lose
 /// it, and pass the rest on to another.
 pub trait Link: Send + Sync + std::fmt::Debug {
     /// Makes one call.

@@ -16,7 +16,8 @@ use aws_smithy_types::body::SdkBody;
 use axum::body::Bytes;
 use platform::app::Clients;
 
-use super::link::{Answer, Call, Link};
+use crate::link::{Answer, Call, Link};
+use crate::sqs;
 
 /// Clients whose calls go to `dynamodb` and `sqs`.
 pub(crate) fn clients(dynamodb: &Arc<dyn Link>, sqs: &Arc<dyn Link>) -> Clients {
@@ -68,9 +69,13 @@ fn to_call(target: &str, request: &HttpRequest) -> Call {
 fn to_response(answer: Answer) -> Result<HttpResponse, ConnectorError> {
     let status = StatusCode::try_from(answer.status);
     let status = status.map_err(|error| ConnectorError::other(error.into(), None))?;
+    let query_error = sqs::query_error(&answer);
     let mut response = HttpResponse::new(status, SdkBody::from(answer.body));
     let headers = response.headers_mut();
     headers.insert("content-type", "application/x-amz-json-1.0");
+    if let Some(error) = query_error {
+        headers.insert(sqs::QUERY_ERROR, error);
+    }
     Ok(response)
 }
 
