@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::call::Call;
+use crate::invariants::Invariant;
 use crate::record::three_digits;
 use crate::status::{Status, Waiting};
 
@@ -88,6 +89,22 @@ impl Emptied {
         match self {
             Self::After(time) => Some(three_digits(time.as_secs_f64())),
             Self::Stalled(_) | Self::Unseen => None,
+        }
+    }
+
+    /// Streams and queues must be empty at the end.
+    pub(crate) fn invariant(self) -> Invariant {
+        const NAME: &str = "nothing unsent";
+        match self {
+            Self::After(_) => Invariant::new(NAME, true, "streams and queues are empty".into()),
+            Self::Stalled(Waiting { records, messages }) => {
+                let detail = format!("{records} records and {messages} messages stay where they are");
+                Invariant::new(NAME, false, detail)
+            }
+            Self::Unseen => Invariant::unchecked(
+                NAME,
+                "there is no status page; waited until notifications became no more",
+            ),
         }
     }
 }

@@ -51,8 +51,8 @@ pub(crate) enum Events {
 
 /// The local cloud that is asked for.
 pub(crate) fn options(serve: Serve) -> Options {
-    let Serve { data_dir, environments, seed, .. } = serve;
-    Options { data_dir, environments, seed: Some(seed), ..Options::default() }
+    let Serve { data_dir, environments, seed, no_events, .. } = serve;
+    Options { data_dir, environments, seed: Some(seed), events: !no_events, ..Options::default() }
 }
 
 fn events(serve: &Serve) -> Events {
@@ -62,8 +62,8 @@ fn events(serve: &Serve) -> Events {
 impl Cloud {
     /// Starts a local cloud in this process.
     pub(crate) async fn start(serve: Serve) -> Result<Self, Error> {
-        let (port, events) = (serve.port, events(&serve));
-        let served = local::Cloud::start(options(serve)).await?.serve(port).await?;
+        let events = events(&serve);
+        let served = local::Cloud::start(options(serve)).await?.serve(0).await?;
         let url = served.url().to_owned();
         Self::own(url, Own::InThisProcess(served), events)
     }

@@ -16,6 +16,7 @@ use crate::backlog::{Depth, Growth};
 use crate::cloud::Events;
 use crate::error::Error;
 use crate::invariants::Invariant;
+use crate::scenarios::relay::Relayed;
 use crate::record::{Latency, Samples, Second, per_second, three_digits};
 use crate::status::{Cost, Usage};
 
@@ -93,6 +94,9 @@ pub(crate) struct Details {
     /// The cloud's death, if it was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kill: Option<Kill>,
+    /// What the relay did, if it was measured alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) relayed: Option<Relayed>,
 }
 
 /// What bounds the rate of users who wait for the answer and then think.

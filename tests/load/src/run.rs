@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::ceiling;
 use crate::cloud::Cloud;
 use crate::error::Error;
-use crate::options::{Common, HotCourse, Options, Scenario};
+use crate::options::{Common, HotCourse, MixedFlow, Options, Scenario};
 use crate::peer;
 use crate::record::Samples;
 use crate::report::{Ceiling, Measured, Operation, Part, Phase, Ratio, Report};
-use crate::scenarios::hot_course::{self, Outcome};
+use crate::scenarios::{Outcome, hot_course, mixed_flow, relay};
 use crate::users::Users;
 
 /// The least that our rate should be of the peer's.
@@ -23,57 +23,98 @@ const CEILING_GOAL: f64 = 0.6;
 
 /// Runs what was asked for and reports. `false` when an invariant is broken.
 pub(crate) async fn run(options: Options) -> Result<bool, Error> {
-    let Scenario::HotCourse(options) = options.scenario;
-    if let Some(path) = &options.common.json {
+    let common = match &options.scenario {
+        Scenario::HotCourse(options) => &options.common,
+        Scenario::MixedFlow(options) => &options.common,
+        Scenario::Relay(options) => &options.common,
+        Scenario::ServeCloud(_) => return Ok(true), // it has been served already
+    };
+    for path in common.json.iter().chain(&common.html) {
         Report::require_writable(path)?;
     }
-    let report = hot_course(&options).await?;
+    let seed = common.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
+    let report = match &options.scenario {
+        Scenario::HotCourse(options) => hot_course(options, seed).await?,
+        Scenario::MixedFlow(options) => mixed_flow(options, seed).await?,
+        Scenario::Relay(options) => relay::run(options, seed).await?,
+        Scenario::ServeCloud(_) => return Ok(true),
+    };
     report.print(&mut std::io::stdout().lock())?;
-    if let Some(path) = &options.common.json {
+    if let Some(path) = &common.json {
         report.write_json(path)?;
+    }
+    if let Some(path) = &common.html {
+        report.write_html(path)?;
     }
     std::io::stdout().lock().flush()?;
     Ok(report.is_sound())
 }
 
-async fn hot_course(options: &HotCourse) -> Result<Report, Error> {
+async fn hot_course(options: &HotCourse, seed: u64) -> Result<Report, Error> {
     let common = &options.common;
-    let seed = common.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
-    let cloud = open(common, seed).await?;
-    let users = Users {
-        count: common.users,
-        url: cloud.url().to_owned(),
-        at_most: common.seconds.map(Duration::from_secs),
-    };
+    let cloud = open(common, options.users(), seed, options.no_events).await?;
+    let users = users(common, options.users(), &cloud);
     let shape = options.shape();
     let mut random = fastrand::Rng::with_seed(seed);
     let outcome = hot_course::run(&cloud, &users, shape, &mut random).await?;
-    let mut report = report("hot-course", &users, seed, outcome);
+    let mut report = report("hot-course", &cloud, &users, seed, outcome);
     cloud.stop().await;
     if let Some(url) = &options.peer {
         let users = Users { url: url.clone(), ..users };
         report.compare_with_peer(&peer::run(&users, shape.students as u64).await?);
     }
     if options.ceiling {
-        let rate = ceiling::measure(shape.students, common.users, seed).await?;
+        let rate = ceiling::measure(shape.students, users.count, seed).await?;
         report.compare_with_ceiling(Ceiling { rate });
     }
     Ok(report)
 }
 
-async fn open(common: &Common, seed: u64) -> Result<Cloud, Error> {
-    match &common.url {
-        Some(url) => Cloud::at(url, common.token_key.as_deref()),
-        None => Cloud::start(common.data_dir.clone(), common.environments, seed).await,
-    }
+async fn mixed_flow(options: &MixedFlow, seed: u64) -> Result<Report, Error> {
+    let common = &options.common;
+    let cloud = match options.kill_at {
+        Some(_) => Cloud::start_mortal(common.serve(seed, false)).await?,
+        None => open(common, options.users(), seed, false).await?,
+    };
+    let users = users(common, options.users(), &cloud);
+    let outcome = mixed_flow::run(&cloud, &users, options.shape(), seed, options.kill_at).await?;
+    let report = report("mixed-flow", &cloud, &users, seed, outcome);
+    cloud.stop().await;
+    Ok(report)
 }
 
-fn report(scenario: &'static str, users: &Users, seed: u64, outcome: Outcome) -> Report {
-    let Outcome { phases, is_complete, aside, deciles, status, invariants } = outcome;
+/// The system under load: what answers at the URL, or a local cloud of one's
+/// own. Above some thousands of users that is another process, since both ends
+/// of their connections are more descriptors than one has.
+async fn open(common: &Common, users: usize, seed: u64, no_events: bool) -> Result<Cloud, Error> {
+    if let Some(url) = &common.url {
+        return Cloud::at(url, common.token_key.as_deref());
+    }
+    let serve = common.serve(seed, no_events);
+    if Common::needs_process(users) {
+        return Cloud::start_process(serve).await;
+    }
+    Cloud::start(serve).await
+}
+
+fn users(common: &Common, count: usize, cloud: &Cloud) -> Users {
+    let at_most = common.seconds.map(Duration::from_secs);
+    Users { count, url: cloud.url().to_owned(), at_most }
+}
+
+fn report(
+    scenario: &'static str,
+    cloud: &Cloud,
+    users: &Users,
+    seed: u64,
+    outcome: Outcome,
+) -> Report {
+    let Outcome { phases, is_complete, aside, status, invariants, details } = outcome;
     let part = |phase: &Phase| Part { name: phase.name, measured: (&phase.samples).into() };
     let parts: Vec<Part> = phases.iter().map(part).collect();
     let samples: Vec<&Samples> = phases.iter().map(|phase| &phase.samples).collect();
     let unknown_outcomes = samples.iter().map(|samples| samples.unknown_outcomes()).sum();
+    let timeline = samples[0].seconds();
     let mut requests = BTreeMap::<&'static str, u64>::new();
     for (operation, count) in samples.into_iter().chain(&aside).flat_map(|s| &s.operations) {
         *requests.entry(operation).or_default() += count;
@@ -89,12 +130,14 @@ fn report(scenario: &'static str, users: &Users, seed: u64, outcome: Outcome) ->
         url: users.url.clone(),
         seed,
         users: users.count,
+        events: cloud.events(),
         is_complete,
         measured: parts[0].measured.clone(),
         operations: operations.collect(),
         phases: parts,
         unknown_outcomes,
-        deciles,
+        details,
+        timeline,
         invariants,
         peer: None,
         ceiling: None,

@@ -175,12 +175,14 @@ impl Sources {
         lags.collect()
     }
 
-    async fn settle(&self) -> Settled {
+    /// Does what is due in those readers that `include` names.
+    async fn settle(&self, include: impl Fn(&str) -> bool) -> Settled {
+        let readers: Vec<_> = self.readers.iter().filter(|reader| include(reader.name())).collect();
         let mut running = FuturesUnordered::new();
         let mut settled = Settled::default();
         loop {
-            for reader in &self.readers {
-                while let Some(work) = Arc::clone(reader).next() {
+            for reader in &readers {
+                while let Some(work) = Arc::clone(*reader).next() {
                     running.push(work);
                 }
             }
@@ -262,7 +264,13 @@ impl Cloud {
     /// come. What failed waits for the clock to move, so this ends even if a
     /// function always fails.
     pub async fn settle(&self) -> Settled {
-        self.sources().settle().await
+        self.sources().settle(|_| true).await
+    }
+
+    /// The same for the sources of one function alone: all others stand still.
+    pub async fn settle_function(&self, function: &str) -> Settled {
+        let is_of = |name: &str| name.split(' ').next() == Some(function);
+        self.sources().settle(is_of).await
     }
 
     /// Makes the next batch of each source end as if the process had died after

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::{Decile, Measured, Operation, Report};
 use crate::cloud::Events;
 use crate::invariants::Invariant;
+use crate::scenarios::relay::Relayed;
 use crate::status::PRICES;
 
 impl Report {
@@ -50,6 +51,10 @@ impl Report {
             ));
         }
         lines.push(match self.events {
+            _ if self.details.relayed.is_some() => "Changes that waited in a stream were sent by \
+                the relay alone, and nobody took them from the queue. Latencies are those of its \
+                invocations."
+                .to_owned(),
             Some(Events::Running) => "What changed was told meanwhile.".to_owned(),
             Some(Events::Paused) => "Nothing was told: streams and queues stood still.".to_owned(),
             None => "Whether what changed was told meanwhile is unknown.".to_owned(),
@@ -88,6 +93,15 @@ impl Report {
         }
         if let Some(seconds) = details.seconds_to_empty {
             lines.push(format!("Everything was told {seconds} s after the end of the load."));
+        }
+        if let Some(Relayed { batches, failures, calls }) = &details.relayed {
+            let calls = calls.iter().map(|(call, count)| format!("{count} × {call}"));
+            let calls: Vec<String> = calls.collect();
+            lines.push(format!(
+                "The relay was given {batches} batches and did not send {failures} of them whole; \
+                 it called {}.",
+                calls.join(", ")
+            ));
         }
         if let Some(kill) = &details.kill {
             lines.push(format!(

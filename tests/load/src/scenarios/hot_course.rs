@@ -10,6 +10,7 @@ mod plan;
 mod read_back;
 mod rush;
 mod setup;
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +20,15 @@ use self::ledger::Ledger;
 pub(crate) use self::plan::{MOST, Plan, Shape};
 use self::rush::{Action, Errand, Rush};
 pub(crate) use self::setup::create;
+use super::Outcome;
+use crate::backlog::{self, Emptied};
 use crate::caller::Caller;
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, Events};
 use crate::error::Error;
 use crate::invariants::{self, Invariant};
 use crate::progress;
 use crate::record::{Recorder, Samples};
-use crate::report::{Decile, Phase};
+use crate::report::{Decile, Details, Phase};
 use crate::status::Status;
 use crate::users::Users;
 use crate::wire::Wire;
@@ -34,22 +37,6 @@ use crate::wire::Wire;
 const FULL_IS_REMEMBERED_MS: i64 = 1_000;
 /// For each seat that is dropped, so many of those who were refused try again.
 const TRIES_PER_FREE_SEAT: usize = 4;
-
-/// What came of a run.
-pub(crate) struct Outcome {
-    /// Each phase with what was recorded, the rush first.
-    pub(crate) phases: Vec<Phase>,
-    /// Whether all were through before the run was stopped.
-    pub(crate) is_complete: bool,
-    /// Requests of setting up and reading back.
-    pub(crate) aside: Vec<Samples>,
-    /// Cost by tenth of the rush. `None` without a status page.
-    pub(crate) deciles: Option<Vec<Decile>>,
-    /// The status page before and after.
-    pub(crate) status: Option<(Status, Status)>,
-    /// What must be true.
-    pub(crate) invariants: Vec<Invariant>,
-}
 
 /// One run against one cloud.
 struct Run<'a> {
@@ -87,20 +74,55 @@ pub(crate) async fn run(
         fits = run.drop_and_try_again(random).await?;
     }
 
+    let emptied = wait_until_told(cloud, &wire).await;
     let checked = Arc::new(Recorder::new()?);
     let staff = Caller::new(Arc::new(wire.clone()), &checked);
     let reading = read_back::read(&staff, &staff_token, &run.plan);
     let total = run.plan.read_back_requests();
     let seen = progress::show("read back", total, &checked, reading).await?;
-    let after = Status::read(&wire).await;
     let is_complete = fits.is_some();
     let expected = Expected { plan: &run.plan, told: run.ledger.told(), fits };
     let mut invariants = checks::all(&expected, &seen);
+    invariants.extend(told(emptied, &expected, &staff, &checked).await?);
+    let after = Status::read(&wire).await;
     let samples: Vec<Samples> = run.phases.iter().map(|phase| phase.samples.clone()).collect();
     invariants.push(invariants::no_server_error(&samples));
     invariants.push(invariants::only_refusals(&run.plan.expected_refusals(), &samples));
     let (phases, aside) = (run.phases, vec![set_up.samples(), checked.samples()]);
-    Ok(Outcome { phases, is_complete, aside, deciles, status: before.zip(after), invariants })
+    let seconds_to_empty = emptied.and_then(Emptied::seconds);
+    let details = Details { deciles, seconds_to_empty, ..Details::default() };
+    Ok(Outcome { phases, is_complete, aside, status: before.zip(after), invariants, details })
+}
+
+/// Waits until everything is told. `None` if nothing will be.
+async fn wait_until_told(cloud: &Cloud, wire: &Wire) -> Option<Emptied> {
+    if cloud.events() == Some(Events::Paused) {
+        return None;
+    }
+    progress::say("waiting until everything is told");
+    Some(backlog::wait_until_empty(wire).await)
+}
+
+/// What must be true of what was told, once nothing waits.
+async fn told(
+    emptied: Option<Emptied>,
+    expected: &Expected<'_>,
+    caller: &Caller,
+    recorder: &Recorder,
+) -> Result<Vec<Invariant>, Error> {
+    let Some(emptied) = emptied else {
+        return Ok(Vec::new());
+    };
+    let told = match emptied {
+        Emptied::Unseen => told::unchecked(),
+        Emptied::After(_) | Emptied::Stalled(_) => {
+            let students = expected.plan.students() as u64;
+            let reading = told::read(caller, expected.plan);
+            let inboxes = progress::show("inboxes", students, recorder, reading).await?;
+            told::once_and_in_order(expected, &inboxes)
+        }
+    };
+    Ok(vec![emptied.invariant(), told])
 }
 
 impl Run<'_> {

@@ -40,7 +40,7 @@ pub(crate) fn all(expected: &Expected<'_>, seen: &[Seen], left: &Left) -> Vec<In
         told_is_held(expected, seen),
         one_reminder_each(seen),
         told_once_in_order(seen),
-        nothing_unsent(left),
+        left.emptied.invariant(),
         no_dead_letters(left),
     ]
 }
@@ -180,23 +180,6 @@ fn disorder(schedule: &Schedule, told: &[&Notification]) -> Option<String> {
 
 fn kind(version: u64) -> &'static str {
     if version == 1 { CREATED } else { UPDATED }
-}
-
-/// Streams and queues are empty.
-fn nothing_unsent(left: &Left) -> Invariant {
-    const NAME: &str = "nothing unsent";
-    match left.emptied {
-        Emptied::After(_) => Invariant::new(NAME, true, "streams and queues are empty".into()),
-        Emptied::Stalled(waiting) => {
-            let (records, messages) = (waiting.records, waiting.messages);
-            let detail = format!("{records} records and {messages} messages are not getting fewer");
-            Invariant::new(NAME, false, detail)
-        }
-        Emptied::Unseen => Invariant::unchecked(
-            NAME,
-            "there is no status page; waited until notifications became no more",
-        ),
-    }
 }
 
 /// Everything arrived.
@@ -423,6 +406,6 @@ mod tests {
         assert_eq!(names, ["nothing in dead letters"]);
         assert!(broken(|world| world.left.dead_letters = Some((2, 2))).is_empty());
         let unseen = Left { emptied: Emptied::Unseen, dead_letters: None };
-        assert_eq!((nothing_unsent(&unseen).held, no_dead_letters(&unseen).held), (None, None));
+        assert_eq!((unseen.emptied.invariant().held, no_dead_letters(&unseen).held), (None, None));
     }
 }
