@@ -1,6 +1,7 @@
 //! `GET /notifications`: what happened to what concerns the caller, newest first.
 
 use platform::auth;
+use platform::clock::Instant;
 use platform::http::{List, Page};
 use platform::table::{Query, s};
 use platform::{App, Function, Problem, Reply, Request};
@@ -15,7 +16,8 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;
     let page = Page::<String>::of(&request, format!("notifications {}", caller.member_id))?;
     // What is too old is not there, whether it has been swept or not.
-    let oldest = keys::first_id_at(app.clock.now().plus_millis(-KEPT_MS + 1_000));
+    let next_second = Instant::from_millis((app.clock.now().as_seconds() + 1) * 1000);
+    let oldest = keys::first_id_at(next_second.plus_millis(-KEPT_MS));
     // Everything on the page stands before where the page before ended.
     let newest = page.after.clone().unwrap_or_else(|| "~".to_owned());
     let query = Query {

@@ -67,7 +67,7 @@ async fn nothing_is_lost_or_reordered_while_the_queue_is_away_for_an_hour() {
 async fn a_relay_that_dies_between_sending_and_the_checkpoint_sends_again_and_tells_once() {
     let world = busy(5).await;
     for _ in 0..3 {
-        world.cloud.lose_next_checkpoint();
+        world.cloud.lose_next_checkpoints();
         world.settle().await;
         work(&world, 1).await;
         world.clock.advance(6 * MINUTE_MS); // beyond what the queue remembers

@@ -18,7 +18,7 @@ async fn what_happened_to_a_student_is_told_to_its_member_newest_first() {
     assert_eq!(
         told,
         [
-            (&json!("DROPPED"), &json!(3), &json!("2030-01-01T00:00:01.500Z")),
+            (&json!("DROPPED"), &json!(3), &json!("2030-01-01T00:00:01.5Z")),
             (&json!("ENROLLED"), &json!(2), &json!("2030-01-01T00:00:00Z")),
         ]
     );

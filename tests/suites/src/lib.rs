@@ -246,8 +246,8 @@ impl World {
     pub async fn app(&self) -> App {
         let mut settings = Vec::new();
         for (setting, queue) in [
-            ("EVENTS_QUEUE_URL", "EventsQueue.fifo"),
-            ("EVENTS_DEAD_LETTER_QUEUE_URL", "EventsDeadLetterQueue.fifo"),
+            ("EVENTS_QUEUE_URL", "Events.fifo"),
+            ("EVENTS_DEAD_LETTER_QUEUE_URL", "EventsDeadLetter.fifo"),
         ] {
             settings.push((setting.to_owned(), self.queue_url(queue).await));
         }
