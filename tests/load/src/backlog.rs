@@ -98,7 +98,8 @@ impl Emptied {
         match self {
             Self::After(_) => Invariant::new(NAME, true, "streams and queues are empty".into()),
             Self::Stalled(Waiting { records, messages }) => {
-                let detail = format!("{records} records and {messages} messages stay where they are");
+                let detail =
+                    format!("{records} records and {messages} messages stay where they are");
                 Invariant::new(NAME, false, detail)
             }
             Self::Unseen => Invariant::unchecked(

@@ -168,9 +168,7 @@ impl Cloud {
     pub(crate) async fn tables(&self) -> Option<aws_sdk_dynamodb::Client> {
         match self.own.as_ref()? {
             Own::InThisProcess(served) => Some(served.cloud().client()),
-            Own::InAnother { process, .. } => {
-                Some(client_of(&process.lock().await.dynamodb_url))
-            }
+            Own::InAnother { process, .. } => Some(client_of(&process.lock().await.dynamodb_url)),
         }
     }
 

@@ -124,8 +124,7 @@ mod tests {
     #[tokio::test]
     async fn a_refusal_must_bear_an_expected_code() {
         let expected = ["COURSE_FULL"];
-        let holds =
-            |list: &[(u16, &str)]| !only_refusals(&expected, [&answers(list)]).is_broken();
+        let holds = |list: &[(u16, &str)]| !only_refusals(&expected, [&answers(list)]).is_broken();
         assert!(holds(&[(201, ""), (409, "COURSE_FULL"), (503, "BUSY")]));
         assert!(!holds(&[(409, "ALREADY_ENROLLED")]));
         assert!(!holds(&[(404, "COURSE_FULL")]));

@@ -16,8 +16,8 @@ use crate::backlog::{Depth, Growth};
 use crate::cloud::Events;
 use crate::error::Error;
 use crate::invariants::Invariant;
-use crate::scenarios::relay::Relayed;
 use crate::record::{Latency, Samples, Second, per_second, three_digits};
+use crate::scenarios::relay::Relayed;
 use crate::status::{Cost, Usage};
 
 /// A named part of a run, as it was recorded.

@@ -59,15 +59,17 @@ fn table(head: &[&str], rows: &[Vec<String>], ends_in_text: bool) -> String {
         if ends_in_text && place + 1 == head.len() { " class=\"text\"" } else { "" }
     };
     let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
-        let cells = cells.enumerate().map(|(place, text)| {
-            format!("<{tag}{}>{}</{tag}>", class(place), escape(text))
-        });
+        let cells = cells
+            .enumerate()
+            .map(|(place, text)| format!("<{tag}{}>{}</{tag}>", class(place), escape(text)));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
     let head_row = cells("th", &mut head.iter().copied());
     let rows = rows.iter().map(|row| cells("td", &mut row.iter().map(String::as_str)));
     let rows: String = rows.collect();
-    format!("<div class=\"wide\"><table>\n<thead>{head_row}</thead>\n<tbody>{rows}</tbody>\n</table></div>\n")
+    format!(
+        "<div class=\"wide\"><table>\n<thead>{head_row}</thead>\n<tbody>{rows}</tbody>\n</table></div>\n"
+    )
 }
 
 fn known(number: Option<f64>) -> String {
@@ -96,10 +98,10 @@ impl Report {
     }
 
     fn head_section(&self) -> String {
-        let notes: String = self
-            .about()
-            .iter()
-            .map(|line| format!("<p class=\"note\">{}</p>\n", escape(line)))
+        let place = format!("Seed {}, {} clock, {}.", self.seed, self.clock, self.url);
+        let notes: String = std::iter::once(place)
+            .chain(self.about())
+            .map(|line| format!("<p class=\"note\">{}</p>\n", escape(&line)))
             .collect();
         format!("<h1>{}</h1>\n{notes}", escape(self.scenario))
     }
@@ -147,10 +149,8 @@ impl Report {
         let marks = || {
             let end = self.details.load_seconds;
             let end = end.map(|second| Mark { second, name: "end of load" });
-            let kill = self.details.kill.map(|kill| Mark {
-                second: kill.second as f64,
-                name: "killed",
-            });
+            let kill =
+                self.details.kill.map(|kill| Mark { second: kill.second as f64, name: "killed" });
             end.into_iter().chain(kill).collect::<Vec<_>>()
         };
         let backlog = self.details.backlog.iter().flatten();
@@ -256,7 +256,6 @@ fn invariants_section(invariants: &[Invariant]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::tests::report;
-    use super::*;
 
     /// Tags that have no end.
     const VOID: [&str; 4] = ["meta", "line", "path", "!DOCTYPE"];
@@ -289,7 +288,9 @@ mod tests {
             "<td>enroll</td><td>3</td><td>1.33</td>",
             "schedules per account",
             "class=\"BROKEN\"",
-            "1,234",
+            "at most 1234",
+            ">1,000</text>",
+            "Seed 7, real clock, http://127.0.0.1:9000.",
             "end of load",
             "did not grow",
             "killed",

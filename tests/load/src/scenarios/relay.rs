@@ -11,7 +11,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::error::DisplayErrorContext;
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use futures_util::future::BoxFuture;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{TryStreamExt, stream};
 use local::Settled;
 use local::link::{Answer, Call, Link, Lost};
 use platform::app::{App, Settings};
@@ -117,9 +117,8 @@ pub(crate) async fn run(options: &options::Relay, seed: u64) -> Result<Report, E
 }
 
 async fn start(serve: Serve, counter: Counter) -> Result<local::Cloud, Error> {
-    let layer: local::faults::Layer = Arc::new(move |next| {
-        Arc::new(Counted { next, counter: counter.clone() })
-    });
+    let layer: local::faults::Layer =
+        Arc::new(move |next| Arc::new(Counted { next, counter: counter.clone() }));
     let options = local::Options { queue_layer: Some(layer), ..cloud::options(serve) };
     Ok(local::Cloud::start(options).await?)
 }
@@ -198,9 +197,10 @@ async fn put(client: &aws_sdk_dynamodb::Client, schedules: &[Schedule]) -> Resul
             });
             let requests = requests.collect::<Result<Vec<_>, Error>>()?;
             let written = client.batch_write_item().request_items(TABLE.default, requests);
-            let written = written.send().await.map_err(|error| {
-                Error::Relay(DisplayErrorContext(error).to_string())
-            })?;
+            let written = written
+                .send()
+                .await
+                .map_err(|error| Error::Relay(DisplayErrorContext(error).to_string()))?;
             if written.unprocessed_items.unwrap_or_default().is_empty() {
                 return Ok(());
             }

@@ -51,9 +51,8 @@ async fn read_one(caller: &Caller, plan: &Plan, student: usize) -> Result<Inbox,
     let path = format!("/notifications?limit={PAGE}");
     let request = Request::new(OPERATION, Method::GET, path).token(plan.token(student));
     let answer = caller.insist(&request).await?;
-    let page: Page = answer
-        .json()
-        .map_err(|error| Error::NotAsPromised { operation: OPERATION, error })?;
+    let page: Page =
+        answer.json().map_err(|error| Error::NotAsPromised { operation: OPERATION, error })?;
     Ok(page.items.into_iter().rev().collect())
 }
 

@@ -175,7 +175,10 @@ fn disorder(schedule: &Schedule, told: &[&Notification]) -> Option<String> {
     let versions: Vec<u64> = told.iter().map(|(version, _)| *version).collect();
     let is_complete = versions.iter().copied().eq(1..=schedule.version);
     let what = if is_complete { "of the wrong types" } else { "in the inbox" };
-    Some(format!("schedule {}: 1 to {} expected, {versions:?} {what}", schedule.id, schedule.version))
+    Some(format!(
+        "schedule {}: 1 to {} expected, {versions:?} {what}",
+        schedule.id, schedule.version
+    ))
 }
 
 fn kind(version: u64) -> &'static str {
@@ -205,8 +208,8 @@ fn told_in<'e>(expected: &'e Expected<'_>, account: usize) -> Vec<&'e Told> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::plan::tests::plan;
     use super::super::plan::ACCOUNTS;
+    use super::super::plan::tests::plan;
     use super::*;
     use crate::status::Waiting;
 
@@ -229,12 +232,7 @@ mod tests {
     }
 
     fn notification(id: &str, version: u64) -> Notification {
-        Notification {
-            id: format!("{id} {version}"),
-            r#type: kind(version).to_owned(),
-            aggregate_id: id.to_owned(),
-            version,
-        }
+        Notification { r#type: kind(version).to_owned(), aggregate_id: id.to_owned(), version }
     }
 
     /// Two users in two accounts: the first has a schedule that was updated
@@ -263,8 +261,10 @@ mod tests {
                 schedules,
             };
         }
-        let logs =
-            logs.map(|schedules| Log { got_in: true, schedules, unreadable: 0 }).into_iter().collect();
+        let logs = logs
+            .map(|schedules| Log { got_in: true, schedules, unreadable: 0 })
+            .into_iter()
+            .collect();
         let emptied = Emptied::After(Duration::from_secs(1));
         let left = Left { emptied, dead_letters: Some((0, 0)) };
         World { plan, logs, seen, left, is_complete: true }

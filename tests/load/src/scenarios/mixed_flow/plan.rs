@@ -208,7 +208,8 @@ pub(crate) mod tests {
     #[test]
     fn a_schedule_stays_in_its_slot_however_often_it_is_moved() {
         let plan = plan(1, 1);
-        let time = |content: &Content, name: &str| content.body()[name].as_str().unwrap().to_owned();
+        let time =
+            |content: &Content, name: &str| content.body()[name].as_str().unwrap().to_owned();
         let next_slot = plan.content(1, 0);
         for updates in 0..7 {
             let content = plan.content(0, updates);

@@ -58,8 +58,6 @@ pub(crate) struct Schedule {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Notification {
-    /// Its id.
-    pub(crate) id: String,
     /// What happened.
     pub(crate) r#type: String,
     /// To which thing.

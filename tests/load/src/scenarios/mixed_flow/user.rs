@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use http::Method;
 use tokio::time::Instant;
 
-use super::ledger::{Ledger, Told};
+use super::ledger::{Ledger, Log, Told};
 use super::plan::Plan;
 use super::session::Session;
 use crate::call::Request;
@@ -67,7 +67,7 @@ impl Flow {
         let last = self.ledger.with(user, |log| log.last().cloned());
         let request = match last {
             Some(last) if random.u32(0..10) >= CREATES_OF_TEN => {
-                self.ledger.with(user, |log| log.updates());
+                self.ledger.with(user, Log::updates);
                 self.update(&last)
             }
             _ => {
