@@ -2,13 +2,13 @@
 //!
 //! | operation | what is not as in the service |
 //! |---|---|
-//! | SendMessage, SendMessageBatch | no limit of the rate |
-//! | ReceiveMessage | a standard queue gives each message once and in order; no limit of messages in flight |
-//! | DeleteMessage, ChangeMessageVisibility and their batches | no limit of 12 hours for one receipt |
-//! | GetQueueAttributes | the counts are exact |
-//! | GetQueueUrl, ListQueues | only a URL's last segment counts |
-//! | PurgeQueue | at once, and as often as one likes |
-//! | StartMessageMoveTask | done when it is answered |
+//! | `SendMessage`, `SendMessageBatch` | no limit of the rate |
+//! | `ReceiveMessage` | a standard queue gives each message once and in order; no limit of messages in flight |
+//! | `DeleteMessage`, `ChangeMessageVisibility` and their batches | no limit of 12 hours for one receipt |
+//! | `GetQueueAttributes` | the counts are exact |
+//! | `GetQueueUrl`, `ListQueues`, `ListDeadLetterSourceQueues` | only a URL's last segment counts |
+//! | `PurgeQueue` | at once, and as often as one likes |
+//! | `StartMessageMoveTask` | done when it is answered |
 //!
 //! Everything else is `UnsupportedOperation`: queues are made by the template.
 //! Time comes from the clock of the cloud; only a long poll waits on the runtime.
