@@ -1,17 +1,16 @@
 //! A cloud of one's own: tables, functions and the API in front of them.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use axum::body::Bytes;
-use http::{Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use platform::app::{Clients, Settings};
 use platform::auth::{Role, TOKEN_LIFETIME_S};
-use platform::clock::Clock;
+use platform::clock::{Clock, Instant};
 use platform::lambda::{Failed, Function, Outcome};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::connector;
 use crate::dynamodb::{Embedded, StorageError};
@@ -279,6 +278,26 @@ impl Cloud {
         Arc::clone(&self.0.link)
     }
 
+    /// The functions' environments.
+    pub(crate) fn pools(&self) -> &[Arc<Pool>] {
+        &self.0.pools
+    }
+
+    /// The names of the tables.
+    pub(crate) fn tables(&self) -> &[String] {
+        &self.0.tables
+    }
+
+    /// The time in this cloud.
+    pub(crate) fn now(&self) -> Instant {
+        self.0.clock.now()
+    }
+
+    /// The route that takes `method` and `path`, as in `GET /courses`.
+    pub(crate) fn route_key(&self, method: &Method, path: &str) -> Option<&str> {
+        self.0.routes.find(method, path).map(|found| found.key)
+    }
+
     /// What moves events to the functions.
     pub(crate) fn sources(&self) -> &Sources {
         &self.0.sources
@@ -295,32 +314,8 @@ impl Cloud {
     }
 
     /// The queues themselves.
-    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) fn queues(&self) -> &Arc<Queues> {
         &self.0.queues
-    }
-
-    /// What happened so far, as `/_local/status.json` shows it.
-    pub fn status(&self) -> Value {
-        let mut functions = BTreeMap::new();
-        let tables = self.0.tables.iter().map(|name| (name.clone(), 0));
-        let mut calls: BTreeMap<String, u64> = tables.collect();
-        for pool in &self.0.pools {
-            let (statistics, environments) = pool.statistics();
-            functions.insert(pool.name(), statistics.to_json(environments));
-            for (table, count) in statistics.calls_by_table() {
-                *calls.entry(table.to_owned()).or_default() += count;
-            }
-        }
-        let tables = calls.into_iter();
-        let tables: BTreeMap<_, _> = tables.map(|(t, n)| (t, json!({ "calls": n }))).collect();
-        json!({
-            "functions": functions,
-            "tables": tables,
-            "queues": self.0.queues.status(),
-            "sources": self.0.sources.counts_json(),
-            "stream_lag": self.0.sources.lags_json(),
-        })
     }
 
     /// Waits until no function runs.
@@ -362,6 +357,8 @@ fn settings(declared: &template::Function, key: &DevKey) -> Settings {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::faults::{Fault, Faults};
 

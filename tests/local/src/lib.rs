@@ -38,6 +38,7 @@ mod server;
 pub mod sources;
 mod sqs;
 mod statistics;
+mod status;
 pub mod template;
 
 use std::path::PathBuf;
