@@ -19,6 +19,7 @@ pub mod lambda;
 pub mod meter;
 pub mod not_found;
 pub mod problem;
+pub mod secrets;
 pub mod stripes;
 pub mod table;
 pub mod telemetry;
