@@ -11,7 +11,7 @@ use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use http::StatusCode;
 use platform::app::{App, Settings};
 use platform::clock::Clock;
-use platform::lambda::{Failed, Function, Outcome, invoke, invoke_event};
+use platform::lambda::{Failed, Function, Handler, Outcome, invoke, invoke_event};
 use platform::meter::Usage;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -169,6 +169,11 @@ impl Pool {
     /// The function's name.
     pub(crate) fn name(&self) -> &'static str {
         self.function.name
+    }
+
+    /// Whether the function takes requests.
+    pub(crate) fn takes_requests(&self) -> bool {
+        matches!(self.function.handler, Handler::Http(_))
     }
 
     /// What it did so far, and how many environments it has.

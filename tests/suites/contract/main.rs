@@ -19,6 +19,8 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("DELETE", "/enrollments/1/1", Value::Null),
         ("GET", "/students/1/enrollments", Value::Null),
         ("GET", "/courses/1/enrollments", Value::Null),
+        ("GET", "/auth/me", Value::Null),
+        ("PATCH", "/auth/me", json!({ "name": "Ada" })),
     ]
 }
 
@@ -136,7 +138,11 @@ fn files(folder: &str, extension: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_function_has_a_file_a_binary_an_event_and_a_place_in_the_template_and_the_readme() {
-    let systems = [("platform", platform::FUNCTIONS), ("enrollment", enrollment::FUNCTIONS)];
+    let systems = [
+        ("platform", platform::FUNCTIONS),
+        ("identity", identity::FUNCTIONS),
+        ("enrollment", enrollment::FUNCTIONS),
+    ];
     let template = std::fs::read_to_string(project().join("template.yaml")).unwrap();
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
     let mut all = BTreeSet::new();
