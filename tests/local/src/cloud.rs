@@ -249,6 +249,16 @@ impl Cloud {
         Ok(self.pool(function)?.invoke_event(event).await)
     }
 
+    /// Whether a function takes requests, or other events.
+    pub fn takes_requests(&self, function: &str) -> Result<bool, UnknownFunction> {
+        Ok(self.pool(function)?.takes_requests())
+    }
+
+    /// The time now.
+    pub(crate) fn now(&self) -> Instant {
+        self.0.clock.now()
+    }
+
     fn pool(&self, function: &str) -> Result<&Arc<Pool>, UnknownFunction> {
         let pool = self.0.pools.iter().find(|pool| pool.name() == function);
         pool.ok_or_else(|| {
@@ -286,11 +296,6 @@ impl Cloud {
     /// The names of the tables.
     pub(crate) fn tables(&self) -> &[String] {
         &self.0.tables
-    }
-
-    /// The time in this cloud.
-    pub(crate) fn now(&self) -> Instant {
-        self.0.clock.now()
     }
 
     /// The route that takes `method` and `path`, as in `GET /courses`.
@@ -348,11 +353,16 @@ fn pair<'a>(
     pairs.collect()
 }
 
-/// A function's settings, with this checkout's key for those of tokens.
+/// A function's settings, with this checkout's public keys, and its secrets for
+/// those functions whose settings name them, as in `SIGNING_KEYS_SECRET`.
 fn settings(declared: &template::Function, key: &DevKey) -> Settings {
     let own = ("TOKEN_KEYS".to_owned(), key.public_keys().to_owned());
+    let secrets = declared.environment.keys().filter_map(|setting| {
+        let name = setting.strip_suffix("_SECRET")?;
+        Some((name.to_owned(), key.secret(name)))
+    });
     let declared = declared.environment.clone().into_iter();
-    declared.chain([own]).collect()
+    declared.chain(secrets).chain([own]).collect()
 }
 
 #[cfg(test)]
@@ -442,6 +452,26 @@ mod tests {
             .body(Bytes::from(student));
         assert_eq!(cloud.request(put.unwrap()).await.response.status(), 201);
         assert_eq!(faults.met(), 2);
+    }
+
+    #[test]
+    fn only_a_function_that_names_a_secret_gets_it() {
+        let template = Template::of_checkout().unwrap();
+        let key = DevKey::of_checkout().unwrap();
+        let secrets = ["SIGNING_KEYS", "REFRESH_KEYS", "FIELD_KEYS"];
+        let holders = secrets.map(|secret| {
+            let holds = |f: &&template::Function| settings(f, &key).get(secret).is_some();
+            let names = template.functions.iter().filter(holds).map(|f| f.name.as_str());
+            names.collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(
+            holders,
+            [
+                "log-in refresh-session",
+                "log-in log-out refresh-session",
+                "get-me sign-up update-me",
+            ]
+        );
     }
 
     #[test]
