@@ -60,7 +60,10 @@ struct Claims {
 
 /// The public keys that tokens are verified with.
 #[derive(Default)]
-pub struct TokenKeys(Vec<(String, DecodingKey)>);
+pub struct TokenKeys {
+    keys: Vec<(String, DecodingKey)>,
+    set: JwkSet,
+}
 
 /// Keys that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -77,13 +80,14 @@ impl TokenKeys {
             let key = DecodingKey::from_jwk(jwk).map_err(|e| BadKeys(format!("{id}: {e}")))?;
             Ok((id, key))
         });
-        keys.collect::<Result<_, _>>().map(Self)
+        let keys = keys.collect::<Result<_, _>>()?;
+        Ok(Self { keys, set })
     }
 
     /// Who bears `token`, if it is ours and has not expired by `now`.
     fn verify(&self, token: &str, now: Instant) -> Option<Caller> {
         let key_id = jsonwebtoken::decode_header(token).ok()?.kid?;
-        let (_, key) = self.0.iter().find(|(id, _)| *id == key_id)?;
+        let (_, key) = self.keys.iter().find(|(id, _)| *id == key_id)?;
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.validate_exp = false; // it asks the machine's clock; below we ask ours
         validation.validate_aud = false;
@@ -136,6 +140,12 @@ impl TokenSigner {
         let claims = Claims { sub, role, iat, exp: iat + lifetime_s, jti: token_id };
         encode(&header, &claims, &self.key)
     }
+}
+
+/// The keys that tokens are verified with, as a JSON Web Key Set: their public
+/// halves, whatever else stood in `TOKEN_KEYS`.
+pub fn public_keys(app: &App) -> &JwkSet {
+    &app.token_keys.set
 }
 
 /// The caller of `request`. 401 without a token that holds.
@@ -206,7 +216,7 @@ mod tests {
         let (_, token) = token(Role::Member, 900);
         assert_eq!(TokenKeys::default().verify(&token, Instant::from_millis(NOW)), None);
         let (keys, _) = self::token(Role::Member, 900);
-        let kid = keys.0[0].0.clone();
+        let kid = keys.keys[0].0.clone();
         let mut header = Header::new(Algorithm::HS256);
         header.kid = Some(kid);
         let secret = EncodingKey::from_secret(b"public key bytes").unwrap();

@@ -5,6 +5,7 @@
 //! repeat is refused by that item's condition, and the item holds what to say.
 
 use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,26 @@ impl Idempotency {
     /// Reads the header of `request` on `route` (the name of its function).
     /// Refuses a key that is not 1 to 128 printable ASCII characters.
     pub fn of(request: &Request, caller: &Caller, route: &str) -> Result<Option<Self>, Problem> {
+        Self::new(request, &caller.member_id, route, |content| digest(&SHA256, content))
+    }
+
+    /// Likewise, for a request from somebody who is no member yet. Such keys
+    /// share one namespace, which no member's reach into. The hash is keyed
+    /// with `secret`, since the body may hold what can be guessed: a password.
+    pub fn of_stranger(
+        request: &Request,
+        route: &str,
+        secret: &hmac::Key,
+    ) -> Result<Option<Self>, Problem> {
+        Self::new(request, "", route, |content| hmac::sign(secret, content))
+    }
+
+    fn new<H: AsRef<[u8]>>(
+        request: &Request,
+        owner: &str,
+        route: &str,
+        hash: impl FnOnce(&[u8]) -> H,
+    ) -> Result<Option<Self>, Problem> {
         if !request.headers().contains_key("idempotency-key") {
             return Ok(None);
         }
@@ -50,9 +71,10 @@ impl Idempotency {
             let message = "expected 1 to 128 printable ASCII characters";
             return Err(Problem::invalid("Idempotency-Key", message));
         }
-        // The member's id and the route hold no `#`, so the key cannot reach into them.
-        let pk = format!("IDEMPOTENCY#{}#{route}#{key}", caller.member_id);
-        Ok(Some(Self { key: Key::new(pk, "IDEMPOTENCY"), request_hash: hash(request)? }))
+        // A member's id is never empty; it and the route hold no `#`, so the key cannot reach into them.
+        let pk = format!("IDEMPOTENCY#{owner}#{route}#{key}");
+        let request_hash = BASE64_STANDARD_NO_PAD.encode(hash(&content(request)?));
+        Ok(Some(Self { key: Key::new(pk, "IDEMPOTENCY"), request_hash }))
     }
 
     /// Where the answer is kept.
@@ -89,15 +111,15 @@ impl Idempotency {
     }
 }
 
-/// A hash of path and body. JSON that differs only in white space or in the
-/// order of its fields is the same request.
-fn hash(request: &Request) -> Result<String, Problem> {
+/// Path and body. JSON that differs only in white space or in the order of its
+/// fields is the same request.
+fn content(request: &Request) -> Result<Vec<u8>, Problem> {
     let body = http::body_bytes(request)?;
     let canonical = serde_json::from_slice::<Value>(body).map(|json| json.to_string());
     let mut content = request.uri().path().as_bytes().to_vec();
     content.push(0);
     content.extend_from_slice(canonical.as_ref().map_or(body, String::as_bytes));
-    Ok(BASE64_STANDARD_NO_PAD.encode(digest(&SHA256, &content)))
+    Ok(content)
 }
 
 #[cfg(test)]
@@ -123,6 +145,21 @@ mod tests {
         let other = read("k", r#"{"a":1,"b":3}"#).unwrap().unwrap();
         assert_eq!(one.request_hash, same.request_hash);
         assert_ne!(one.request_hash, other.request_hash);
+    }
+
+    #[test]
+    fn strangers_keys_are_apart_from_members_and_their_hash_needs_the_secret() {
+        let secret = |bytes: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, bytes);
+        let stranger = |bytes| {
+            let request = request("k", "{}");
+            Idempotency::of_stranger(&request, "sign-up", &secret(bytes)).unwrap().unwrap()
+        };
+        let (one, other) = (stranger(b"one"), stranger(b"other"));
+        assert_eq!(one.key(), Key::new("IDEMPOTENCY##sign-up#k", "IDEMPOTENCY"));
+        assert_eq!(one.request_hash, stranger(b"one").request_hash);
+        assert_ne!(one.request_hash, other.request_hash);
+        let members = read("k", "{}").unwrap().unwrap();
+        assert_ne!(members.request_hash, one.request_hash);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod meter;
 pub mod not_found;
 pub mod problem;
 pub mod queue;
+pub mod secrets;
 pub mod stripes;
 pub mod table;
 pub mod telemetry;

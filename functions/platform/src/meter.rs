@@ -1,4 +1,4 @@
-//! What a request costs: DynamoDB calls and capacity units.
+//! What a request costs: DynamoDB calls, capacity units, password hashes.
 //!
 //! DynamoDB reports the units of every call that succeeds. It reports none for
 //! a write that it refused, although it bills those too
@@ -16,6 +16,8 @@ pub struct Usage {
     pub read_units: f64,
     /// Write capacity units.
     pub write_units: f64,
+    /// Password hashes, each of which keeps a processor busy for a while.
+    pub password_hashes: u64,
 }
 
 /// How often one action was called on one table.
@@ -47,6 +49,7 @@ impl Usage {
         }
         self.read_units += other.read_units;
         self.write_units += other.write_units;
+        self.password_hashes += other.password_hashes;
     }
 
     fn count(&mut self, table: &str, action: &'static str, count: u64) {
@@ -76,6 +79,11 @@ impl Meter {
     /// Write units were consumed.
     pub fn wrote(&self, units: f64) {
         self.change(|usage| usage.write_units += units);
+    }
+
+    /// A password was hashed.
+    pub fn hashed_password(&self) {
+        self.change(|usage| usage.password_hashes += 1);
     }
 
     /// What was counted since it was last taken.

@@ -128,6 +128,13 @@ impl Problem {
         self
     }
 
+    /// Says after how many seconds asking again makes sense.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+
     /// Says to the log why.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Display) -> Self {

@@ -250,8 +250,15 @@ impl From<WriteError> for Problem {
 
 /// The conditions that failed, by the place of their write in the transaction,
 /// each with the item as it was.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Refusals(Vec<(usize, Option<Item>)>);
+
+/// Only the places: refusals are logged, and items are nobody's business there.
+impl std::fmt::Debug for Refusals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(place, _)| place)).finish()
+    }
+}
 
 impl Refusals {
     /// Whether the condition of the write at `place` failed.
@@ -658,6 +665,14 @@ mod tests {
         assert!(refusals.includes(1) && !refusals.includes(0));
         assert_eq!(refusals.take(1), Some(None));
         assert_eq!(refusals.take(1), None);
+    }
+
+    #[test]
+    fn a_refusal_in_a_log_shows_places_and_no_items() {
+        let item = Item::from([("name".to_owned(), s("Ada"))]);
+        let refused = WriteError::Refused(Refusals(vec![(0, Some(item)), (2, None)]));
+        assert_eq!(refused.to_string(), "conditions failed at [0, 2]");
+        assert_eq!(format!("{refused:?}"), "Refused([0, 2])");
     }
 
     #[test]

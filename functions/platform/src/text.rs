@@ -49,7 +49,9 @@ pub fn slug(text: &Text, _: &()) -> garde::Result {
     Err(garde::Error::new("expected 1 to 64 letters, digits, - or _"))
 }
 
-fn within(text: &Text, least: usize, most: usize) -> garde::Result {
+/// Text of `least` to `most` characters, without control characters other than
+/// newline and tab.
+pub fn within(text: &Text, least: usize, most: usize) -> garde::Result {
     if text.as_str().chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
         return Err(garde::Error::new("control characters are not allowed"));
     }

@@ -1,17 +1,16 @@
 //! A cloud of one's own: tables, functions and the API in front of them.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use axum::body::Bytes;
-use http::{Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use platform::app::{Clients, Settings};
 use platform::auth::{Role, TOKEN_LIFETIME_S};
-use platform::clock::Clock;
+use platform::clock::{Clock, Instant};
 use platform::lambda::{Failed, Function, Outcome};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::connector;
 use crate::dynamodb::{Embedded, StorageError};
@@ -250,6 +249,16 @@ impl Cloud {
         Ok(self.pool(function)?.invoke_event(event).await)
     }
 
+    /// Whether a function takes requests, or other events.
+    pub fn takes_requests(&self, function: &str) -> Result<bool, UnknownFunction> {
+        Ok(self.pool(function)?.takes_requests())
+    }
+
+    /// The time now.
+    pub(crate) fn now(&self) -> Instant {
+        self.0.clock.now()
+    }
+
     fn pool(&self, function: &str) -> Result<&Arc<Pool>, UnknownFunction> {
         let pool = self.0.pools.iter().find(|pool| pool.name() == function);
         pool.ok_or_else(|| {
@@ -279,6 +288,21 @@ impl Cloud {
         Arc::clone(&self.0.link)
     }
 
+    /// The functions' environments.
+    pub(crate) fn pools(&self) -> &[Arc<Pool>] {
+        &self.0.pools
+    }
+
+    /// The names of the tables.
+    pub(crate) fn tables(&self) -> &[String] {
+        &self.0.tables
+    }
+
+    /// The route that takes `method` and `path`, as in `GET /courses`.
+    pub(crate) fn route_key(&self, method: &Method, path: &str) -> Option<&str> {
+        self.0.routes.find(method, path).map(|found| found.key)
+    }
+
     /// What moves events to the functions.
     pub(crate) fn sources(&self) -> &Sources {
         &self.0.sources
@@ -295,32 +319,8 @@ impl Cloud {
     }
 
     /// The queues themselves.
-    #[allow(dead_code, reason = "for the event sources")]
     pub(crate) fn queues(&self) -> &Arc<Queues> {
         &self.0.queues
-    }
-
-    /// What happened so far, as `/_local/status.json` shows it.
-    pub fn status(&self) -> Value {
-        let mut functions = BTreeMap::new();
-        let tables = self.0.tables.iter().map(|name| (name.clone(), 0));
-        let mut calls: BTreeMap<String, u64> = tables.collect();
-        for pool in &self.0.pools {
-            let (statistics, environments) = pool.statistics();
-            functions.insert(pool.name(), statistics.to_json(environments));
-            for (table, count) in statistics.calls_by_table() {
-                *calls.entry(table.to_owned()).or_default() += count;
-            }
-        }
-        let tables = calls.into_iter();
-        let tables: BTreeMap<_, _> = tables.map(|(t, n)| (t, json!({ "calls": n }))).collect();
-        json!({
-            "functions": functions,
-            "tables": tables,
-            "queues": self.0.queues.status(),
-            "sources": self.0.sources.counts_json(),
-            "stream_lag": self.0.sources.lags_json(),
-        })
     }
 
     /// Waits until no function runs.
@@ -353,15 +353,22 @@ fn pair<'a>(
     pairs.collect()
 }
 
-/// A function's settings, with this checkout's key for those of tokens.
+/// A function's settings, with this checkout's public keys, and its secrets for
+/// those functions whose settings name them, as in `SIGNING_KEYS_SECRET`.
 fn settings(declared: &template::Function, key: &DevKey) -> Settings {
     let own = ("TOKEN_KEYS".to_owned(), key.public_keys().to_owned());
+    let secrets = declared.environment.keys().filter_map(|setting| {
+        let name = setting.strip_suffix("_SECRET")?;
+        Some((name.to_owned(), key.secret(name)))
+    });
     let declared = declared.environment.clone().into_iter();
-    declared.chain([own]).collect()
+    declared.chain(secrets).chain([own]).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::faults::{Fault, Faults};
 
@@ -445,6 +452,26 @@ mod tests {
             .body(Bytes::from(student));
         assert_eq!(cloud.request(put.unwrap()).await.response.status(), 201);
         assert_eq!(faults.met(), 2);
+    }
+
+    #[test]
+    fn only_a_function_that_names_a_secret_gets_it() {
+        let template = Template::of_checkout().unwrap();
+        let key = DevKey::of_checkout().unwrap();
+        let secrets = ["SIGNING_KEYS", "REFRESH_KEYS", "FIELD_KEYS"];
+        let holders = secrets.map(|secret| {
+            let holds = |f: &&template::Function| settings(f, &key).get(secret).is_some();
+            let names = template.functions.iter().filter(holds).map(|f| f.name.as_str());
+            names.collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(
+            holders,
+            [
+                "log-in refresh-session",
+                "log-in log-out refresh-session",
+                "get-me sign-up update-me",
+            ]
+        );
     }
 
     #[test]

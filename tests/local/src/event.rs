@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
+use platform::auth::{Role, TOKEN_LIFETIME_S};
+use platform::clock::Instant;
+use serde::de::DeserializeOwned;
 
-use crate::in_checkout;
+use crate::{DevKey, in_checkout, sample};
 
-/// What stands for a token in an event.
-const PLACEHOLDER: &str = "Bearer TOKEN";
+/// What stands for a token of the staff in an event.
+const TOKEN: &str = "Bearer TOKEN";
+/// What stands for the refresh token of the session in the sample data.
+const REFRESH_TOKEN: &str = "REFRESH_TOKEN";
 
 /// An event that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -20,8 +24,12 @@ pub enum EventError {
         /// Why not.
         error: std::io::Error,
     },
-    /// It is no event of an HTTP API.
-    #[error("{} is no event of an HTTP API (payload format 2.0): {error}", path.display())]
+    /// It is no event that the function takes.
+    #[error(
+        "{} is no event for this function (one with a route takes those of an HTTP API, payload \
+         format 2.0): {error}",
+        path.display()
+    )]
     NoEvent {
         /// The file.
         path: PathBuf,
@@ -35,49 +43,54 @@ pub fn path(function: &str) -> PathBuf {
     in_checkout(&format!("events/{function}.json"))
 }
 
-/// The text of an event, with `token` filled in.
-pub fn filled(path: &Path, token: &str) -> Result<String, EventError> {
+/// The text of an event, with tokens of `key` filled in that are good `now`.
+pub fn filled(path: &Path, key: &DevKey, now: Instant) -> Result<String, EventError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| EventError::Unreadable { path: path.to_owned(), error })?;
-    Ok(fill(&text, token))
+    let token = key.token(sample::STAFF, Role::Staff, now, TOKEN_LIFETIME_S);
+    let text = text.replace(TOKEN, &format!("Bearer {token}"));
+    Ok(text.replace(REFRESH_TOKEN, &sample::refresh_token(key)))
 }
 
-/// An event, with `token` filled in.
-pub fn read(path: &Path, token: &str) -> Result<ApiGatewayV2httpRequest, EventError> {
-    let text = filled(path, token)?;
+/// An event, with tokens filled in: a request, or any JSON.
+pub fn read<T: DeserializeOwned>(path: &Path, key: &DevKey, now: Instant) -> Result<T, EventError> {
+    let text = filled(path, key, now)?;
     serde_json::from_str(&text)
         .map_err(|error| EventError::NoEvent { path: path.to_owned(), error })
 }
 
-fn fill(text: &str, token: &str) -> String {
-    text.replace(PLACEHOLDER, &format!("Bearer {token}"))
-}
-
 #[cfg(test)]
 mod tests {
+    use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
+
     use super::*;
 
     fn event(text: &str) -> Result<ApiGatewayV2httpRequest, EventError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("event.json");
         std::fs::write(&path, text).unwrap();
-        read(&path, "abc")
+        read(&path, &DevKey::of_checkout().unwrap(), Instant::from_millis(0))
     }
 
     #[test]
-    fn a_token_takes_the_place_that_is_left_open() {
+    fn tokens_take_the_places_that_are_left_open() {
         let text = r#"{
             "headers": { "authorization": "Bearer TOKEN" },
-            "requestContext": { "http": { "method": "GET", "path": "/" } }
+            "requestContext": { "http": { "method": "GET", "path": "/" } },
+            "body": "REFRESH_TOKEN"
         }"#;
-        assert_eq!(event(text).unwrap().headers["authorization"], "Bearer abc");
+        let event = event(text).unwrap();
+        assert!(event.headers["authorization"].to_str().unwrap().starts_with("Bearer ey"));
+        assert_eq!(event.body, Some(sample::refresh_token(&DevKey::of_checkout().unwrap())));
     }
 
     #[test]
     fn what_is_no_event_is_named() {
         let error = event("{}").unwrap_err().to_string();
         assert!(error.contains("event.json is no event"), "{error}");
-        let error = filled(Path::new("nowhere.json"), "abc").unwrap_err().to_string();
+        let key = DevKey::of_checkout().unwrap();
+        let error = filled(Path::new("nowhere.json"), &key, Instant::from_millis(0));
+        let error = error.unwrap_err().to_string();
         assert!(error.contains("nowhere.json"), "{error}");
     }
 }

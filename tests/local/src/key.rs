@@ -6,17 +6,20 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use aws_lc_rs::hmac;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::Ed25519KeyPair;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use platform::auth::{Caller, Role, TokenSigner};
 use platform::clock::Instant;
+use serde_json::{Value, json};
 
 use crate::in_checkout;
 
 /// Signs tokens that every local cloud of this checkout takes.
 pub struct DevKey {
+    pem: String,
     signer: TokenSigner,
     public_keys: String,
 }
@@ -25,7 +28,7 @@ pub struct DevKey {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file cannot be read or written.
-    #[error("cannot read or write the development key {}: {error}", path.display())]
+    #[error("cannot read or write the key {}: {error}", path.display())]
     File {
         /// The key's file.
         path: PathBuf,
@@ -33,7 +36,11 @@ pub enum KeyError {
         error: std::io::Error,
     },
     /// The file holds no key.
-    #[error("{} is no Ed25519 key: delete it, and the next start makes a new one", path.display())]
+    #[error(
+        "{} is no Ed25519 key in PEM; if it is hotseat-dev-key, delete it, and the next start \
+         makes a new one",
+        path.display()
+    )]
     Unusable {
         /// The key's file.
         path: PathBuf,
@@ -50,19 +57,29 @@ impl DevKey {
     }
 
     fn open(path: &Path) -> Result<Self, KeyError> {
-        let pem = match std::fs::read(path) {
+        let pem = match std::fs::read_to_string(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(path)?,
             read => read.map_err(file_error(path))?,
         };
         let unusable = || KeyError::Unusable { path: path.to_owned() };
-        let signer = TokenSigner::from_pem(&pem).map_err(|_| unusable())?;
+        let signer = TokenSigner::from_pem(pem.as_bytes()).map_err(|_| unusable())?;
         let public_keys = signer.public_keys().map_err(|_| unusable())?;
-        Ok(Self { signer, public_keys })
+        Ok(Self { pem, signer, public_keys })
     }
 
     /// The public half, as a value for `TOKEN_KEYS`.
     pub fn public_keys(&self) -> &str {
         &self.public_keys
+    }
+
+    /// The secret `name` of every local cloud of this checkout: the key itself
+    /// as `SIGNING_KEYS`, otherwise a text that follows from it.
+    pub fn secret(&self, name: &str) -> String {
+        if name == "SIGNING_KEYS" {
+            return self.pem.clone();
+        }
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.pem.as_bytes());
+        BASE64_STANDARD.encode(hmac::sign(&key, name.as_bytes()))
     }
 
     /// A token for a member, valid from `now` for `lifetime_s` seconds.
@@ -78,13 +95,28 @@ impl DevKey {
     }
 }
 
+/// The public halves of the keys in `files`, in PEM, as a value for
+/// `TOKEN_KEYS`.
+pub fn public_keys(files: &[PathBuf]) -> Result<String, KeyError> {
+    let mut keys = Vec::new();
+    for path in files {
+        let unusable = || KeyError::Unusable { path: path.clone() };
+        let pem = std::fs::read(path).map_err(file_error(path))?;
+        let signer = TokenSigner::from_pem(&pem).map_err(|_| unusable())?;
+        let set = signer.public_keys().map_err(|_| unusable())?;
+        let set: Value = serde_json::from_str(&set).map_err(|_| unusable())?;
+        keys.extend(set["keys"].as_array().cloned().unwrap_or_default());
+    }
+    Ok(json!({ "keys": keys }).to_string())
+}
+
 fn file_error(path: &Path) -> impl Fn(std::io::Error) -> KeyError {
     let path = path.to_owned();
     move |error| KeyError::File { path: path.clone(), error }
 }
 
 /// Makes a key, unless another process is faster: then its key is the one.
-fn make(path: &Path) -> Result<Vec<u8>, KeyError> {
+fn make(path: &Path) -> Result<String, KeyError> {
     let folder = path.parent().unwrap_or(path);
     std::fs::create_dir_all(folder).map_err(file_error(path))?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(file_error(path))?;
@@ -93,7 +125,7 @@ fn make(path: &Path) -> Result<Vec<u8>, KeyError> {
         Err(lost) if lost.error.kind() != std::io::ErrorKind::AlreadyExists => {
             Err(file_error(path)(lost.error))
         }
-        _ => std::fs::read(path).map_err(file_error(path)),
+        _ => std::fs::read_to_string(path).map_err(file_error(path)),
     }
 }
 
@@ -121,6 +153,34 @@ mod tests {
         });
         assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
         assert_eq!(std::fs::read_dir(folder.path().join("target")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn secrets_follow_from_the_key_and_differ_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = |file| DevKey::open(&folder.path().join(file)).unwrap();
+        assert_eq!(key("a").secret("FIELD_KEYS"), key("a").secret("FIELD_KEYS"));
+        assert_ne!(key("a").secret("FIELD_KEYS"), key("a").secret("REFRESH_KEYS"));
+        assert_ne!(key("a").secret("FIELD_KEYS"), key("b").secret("FIELD_KEYS"));
+        assert!(TokenSigner::from_pem(key("a").secret("SIGNING_KEYS").as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn the_keys_of_several_files_make_one_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["a", "b"].map(|file| folder.path().join(file));
+        let keys = files.each_ref().map(|file| DevKey::open(file).unwrap());
+        let set = public_keys(&files).unwrap();
+        let token = keys[1].token("m", Role::Member, Instant::from_millis(0), 1);
+        let kid = jwk_id(&keys[1].public_keys);
+        assert!(set.contains(&kid) && !token.is_empty());
+        assert_eq!(serde_json::from_str::<Value>(&set).unwrap()["keys"][1]["kid"], kid);
+        assert!(public_keys(&[folder.path().join("none")]).is_err());
+    }
+
+    fn jwk_id(set: &str) -> String {
+        let set: Value = serde_json::from_str(set).unwrap();
+        set["keys"][0]["kid"].as_str().unwrap().to_owned()
     }
 
     #[test]

@@ -38,12 +38,13 @@ mod server;
 pub mod sources;
 mod sqs;
 mod statistics;
+mod status;
 pub mod template;
 
 use std::path::PathBuf;
 
 pub use cloud::{Cloud, Options, StartError, UnknownFunction};
-pub use key::{DevKey, KeyError};
+pub use key::{DevKey, KeyError, public_keys};
 pub use sample::SampleError;
 pub use server::{ServeError, Served};
 pub use sources::Settled;

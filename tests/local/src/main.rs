@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -39,6 +39,13 @@ enum Command {
     Event {
         /// The function, as in `enroll`.
         function: String,
+    },
+    /// Prints the public halves of signing keys: a value for the template's
+    /// parameter `TokenKeys`.
+    PublicKeys {
+        /// Files, each with one Ed25519 private key in PEM.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
     },
     /// Runs a function once on an event and prints its answer.
     Invoke(Invoke),
@@ -134,9 +141,10 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
             print(&signed(&token.member, token.role.into(), i64::from(token.minutes) * 60)?)
         }
         Command::Event { function } => {
-            let token = signed("staff", Role::Staff, platform::auth::TOKEN_LIFETIME_S)?;
-            print(event::filled(&event::path(&function), &token)?.trim_end())
+            let (path, key) = (event::path(&function), DevKey::of_checkout()?);
+            print(event::filled(&path, &key, Clock::System.now())?.trim_end())
         }
+        Command::PublicKeys { files } => print(&local::public_keys(&files)?),
         Command::Invoke(invoke) => tokio::runtime::Runtime::new()?.block_on(run_once(&invoke)),
     }
 }
@@ -187,10 +195,14 @@ async fn run_once(invoke: &Invoke) -> Result<(), Box<dyn Error>> {
         ..Options::default()
     })
     .await?;
-    let token = cloud.token("staff", Role::Staff);
-    let event = event::read(Path::new(&invoke.event), &token)?;
-    let outcome = cloud.invoke(&invoke.function, event).await?;
-    let answer = to_api_gateway(outcome.response);
+    let (function, path) = (&invoke.function, &invoke.event);
+    let (key, now) = (DevKey::of_checkout()?, Clock::System.now());
+    let answer = if cloud.takes_requests(function)? {
+        let outcome = cloud.invoke(function, event::read(path, &key, now)?).await?;
+        serde_json::to_value(to_api_gateway(outcome.response))?
+    } else {
+        cloud.invoke_event(function, event::read(path, &key, now)?).await?.response?
+    };
     print(&serde_json::to_string_pretty(&answer)?)
 }
 
@@ -222,6 +234,7 @@ mod tests {
             "local token --member a --role boss",
             "local event",
             "local invoke enroll",
+            "local public-keys",
             "local fly",
         ] {
             assert_eq!(parse(line).err().unwrap().exit_code(), 2, "{line}");

@@ -11,7 +11,7 @@ use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use http::StatusCode;
 use platform::app::{App, Settings};
 use platform::clock::Clock;
-use platform::lambda::{Failed, Function, Outcome, invoke, invoke_event};
+use platform::lambda::{Failed, Function, Handler, Outcome, invoke, invoke_event};
 use platform::meter::Usage;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -175,6 +175,11 @@ impl Pool {
     /// The most environments that it has.
     pub(crate) fn most(&self) -> usize {
         self.most as usize
+    }
+
+    /// Whether the function takes requests.
+    pub(crate) fn takes_requests(&self) -> bool {
+        matches!(self.function.handler, Handler::Http(_))
     }
 
     /// What it did so far, and how many environments it has.

@@ -1,12 +1,24 @@
-//! Sample data, written through the functions themselves: six courses and
-//! twenty students to try things with.
+//! Sample data: six courses, twenty students and their members to try things with.
+//!
+//! It is written through the functions themselves, but for members: those have
+//! ids that are easy to type, and sign-up makes its own.
 
+use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use axum::body::Bytes;
 use http::{Method, Request, header};
+use identity::member::{Login, Member};
+use identity::password::PasswordHash;
+use identity::profile::LoginId;
+use identity::session::{RefreshKeys, RefreshToken, Session};
 use platform::auth::Role;
 use serde_json::{Value, json};
 
+use crate::DevKey;
 use crate::cloud::Cloud;
+
+/// Items in one `BatchWriteItem`
+/// ([limit](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html)).
+const MOST_IN_A_BATCH: usize = 25;
 
 const STUDENTS: [&str; 20] = [
     "Amara Okafor",
@@ -35,17 +47,40 @@ const STUDENTS: [&str; 20] = [
 const FULL_COURSE: u64 = 5;
 const SEATED: [u64; 2] = [19, 20];
 
-/// Sample data that was refused.
+/// The member who is staff: its id and its log-in.
+pub(crate) const STAFF: &str = "staff";
+/// What all members log in with.
+const PASSWORD: &str = "hotseat-demo";
+/// The staff member's session.
+const SESSION: &str = "sample";
+
+/// Sample data that could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write sample data: {request} answered {status}: {body}")]
-pub struct SampleError {
-    request: String,
-    status: u16,
-    body: String,
+pub enum SampleError {
+    /// A function refused it.
+    #[error("cannot write sample data: {request} answered {status}: {body}")]
+    Refused {
+        /// Method and path.
+        request: String,
+        /// The answer's status.
+        status: u16,
+        /// The answer.
+        body: String,
+    },
+    /// A member cannot be made.
+    #[error("cannot write the members of the sample data: {0}")]
+    Members(String),
+}
+
+impl SampleError {
+    fn members(cause: impl std::fmt::Debug) -> Self {
+        Self::Members(format!("{cause:?}"))
+    }
 }
 
 /// Writes the sample data.
 pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
+    write_members(cloud).await?;
     for (id, course) in (1..).zip(courses()) {
         send(cloud, Method::PUT, &format!("/courses/{id}"), &course).await?;
     }
@@ -62,6 +97,47 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
     Ok(())
+}
+
+/// Writes a member for each student, `student-1` and so on, and one who is
+/// staff, with a session. All have the same password.
+async fn write_members(cloud: &Cloud) -> Result<(), SampleError> {
+    let hash = PasswordHash::compute(&PASSWORD.into()).map_err(SampleError::members)?;
+    let mut items = Vec::new();
+    let students = (1..).zip(STUDENTS).map(|(id, name)| (format!("student-{id}"), name));
+    for (id, name) in students.chain([(STAFF.to_owned(), "Robin Keller")]) {
+        let login_id: LoginId = id.parse().map_err(SampleError::members)?;
+        let mut member = Member::new(id, login_id.clone(), name.into(), "UTC".into(), cloud.now());
+        if member.member_id == STAFF {
+            member.role = Role::Staff;
+        }
+        let login = Login::new(member.member_id.clone(), hash.clone());
+        items.push(login.to_item(&login_id).map_err(SampleError::members)?);
+        items.push(member.to_item().map_err(SampleError::members)?);
+        if member.role == Role::Staff {
+            let session = Session::start(SESSION.to_owned(), &login, cloud.now());
+            items.push(session.to_item().map_err(SampleError::members)?);
+        }
+    }
+    let puts = items.into_iter().map(|item| {
+        let put = PutRequest::builder().set_item(Some(item)).build();
+        put.map(|put| WriteRequest::builder().put_request(put).build())
+    });
+    let puts = puts.collect::<Result<Vec<_>, _>>().map_err(SampleError::members)?;
+    for batch in puts.chunks(MOST_IN_A_BATCH) {
+        let write = cloud.client().batch_write_item();
+        let write = write.request_items(identity::TABLE.default, batch.to_vec());
+        write.send().await.map_err(SampleError::members)?;
+    }
+    Ok(())
+}
+
+/// The first refresh token of the staff member's session.
+pub(crate) fn refresh_token(key: &DevKey) -> String {
+    let keys = RefreshKeys::read_secret(&key.secret("REFRESH_KEYS").as_str().into());
+    let token =
+        RefreshToken { member_id: STAFF.to_owned(), session_id: SESSION.to_owned(), number: 1 };
+    keys.map(|keys| keys.write(&token).expose().clone()).unwrap_or_default()
 }
 
 /// Courses 1 to 6, on six days so that none is in another's way. Courses 1 to
@@ -108,7 +184,7 @@ async fn send(cloud: &Cloud, method: Method, path: &str, body: &Value) -> Result
     if response.status().is_success() {
         return Ok(());
     }
-    Err(SampleError {
+    Err(SampleError::Refused {
         request: name,
         status: response.status().as_u16(),
         body: response.into_body(),

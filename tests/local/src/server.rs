@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{MethodFilter, get, on};
 use axum::serve::ListenerExt;
 use futures_util::StreamExt;
 use http::StatusCode;
@@ -25,6 +25,7 @@ use crate::gateway::{MOST_BODY_BYTES, refusal};
 use crate::link::{Answer, Call, Link};
 use crate::sources::Drivers;
 use crate::sqs;
+use crate::status::{METRICS_TYPE, PAGE};
 
 /// The largest body that DynamoDB takes, in bytes; SQS takes less.
 const MOST_CALL_BYTES: usize = 16 * 1024 * 1024;
@@ -158,10 +159,22 @@ async fn listen(port: u16) -> Result<(TcpListener, String), ServeError> {
 }
 
 fn api_router(cloud: &Cloud) -> Router {
-    Router::new()
+    let mut router = Router::new()
         .route("/_local/status.json", get(status))
-        .fallback(answer)
-        .with_state(cloud.clone())
+        .route("/_local/metrics", get(metrics));
+    if cloud.shows_page() {
+        // what is no GET goes to the API
+        router = router.route("/", on(MethodFilter::GET, page).fallback(answer));
+    }
+    router.fallback(answer).with_state(cloud.clone())
+}
+
+async fn page() -> Response {
+    json(StatusCode::OK, "text/html; charset=utf-8", PAGE)
+}
+
+async fn metrics(State(cloud): State<Cloud>) -> Response {
+    json(StatusCode::OK, METRICS_TYPE, cloud.metrics())
 }
 
 async fn status(State(cloud): State<Cloud>) -> Response {
@@ -278,6 +291,21 @@ mod tests {
         assert!(head.starts_with("HTTP/1.1 404") && head.ends_with("\r\n\r\n"), "{head}");
         let status = send(served.url(), "GET /_local/status.json HTTP/1.1", b"").await;
         assert!(status.contains(r#""health":{"actions":{},"calls":0"#), "{status}");
+        served.stop().await;
+    }
+
+    #[tokio::test]
+    async fn figures_and_a_page_for_people_stand_beside_the_status() {
+        let served = served().await;
+        let figures = send(served.url(), "GET /_local/metrics HTTP/1.1", b"").await;
+        assert!(figures.contains("content-type: text/plain; version=0.0.4"), "{figures}");
+        assert!(figures.contains("# TYPE hotseat_function_requests_total counter"), "{figures}");
+        let page = send(served.url(), "GET / HTTP/1.1", b"").await;
+        assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+        assert!(page.contains("content-type: text/html; charset=utf-8"), "{page}");
+        assert!(page.trim_end().ends_with("</html>"), "{page}");
+        let post = send(served.url(), "POST / HTTP/1.1", b"").await;
+        assert!(post.contains("ROUTE_NOT_FOUND"), "{post}");
         served.stop().await;
     }
 

@@ -31,6 +31,7 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use platform::clock::{Clock, Instant};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cloud::Cloud;
@@ -92,7 +93,7 @@ trait Reader: Send + Sync {
 }
 
 /// What a source did so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
     /// Invocations.
     pub(crate) batches: u64,
@@ -115,7 +116,7 @@ impl Counts {
 }
 
 /// How far a reader is behind its stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Lag {
     /// Records that are not done yet.
     pub(crate) records: u64,
@@ -149,30 +150,15 @@ impl Sources {
         Ok(Self { readers, ground })
     }
 
-    /// What each source did, as the status page shows it.
-    pub(crate) fn counts_json(&self) -> BTreeMap<&str, Value> {
-        let counts = self.readers.iter().map(|reader| {
-            let Counts { batches, records, failures, dropped, filtered } = reader.counts();
-            let counts = json!({
-                "batches": batches,
-                "records": records,
-                "failures": failures,
-                "dropped": dropped,
-                "filtered": filtered,
-            });
-            (reader.name(), counts)
-        });
-        counts.collect()
+    /// What each source did so far.
+    pub(crate) fn counts(&self) -> BTreeMap<&str, Counts> {
+        self.readers.iter().map(|reader| (reader.name(), reader.counts())).collect()
     }
 
-    /// How far each reader of a stream is behind, as the status page shows it.
-    pub(crate) fn lags_json(&self) -> BTreeMap<&str, Value> {
-        let lags = self.readers.iter().filter_map(|reader| {
-            let Lag { records, oldest_age_s } = reader.lag()?;
-            let lag = json!({ "records": records, "oldest_age_s": oldest_age_s });
-            Some((reader.name(), lag))
-        });
-        lags.collect()
+    /// How far each reader of a stream is behind.
+    pub(crate) fn lags(&self) -> BTreeMap<&str, Lag> {
+        let lags = self.readers.iter().map(|reader| Some((reader.name(), reader.lag()?)));
+        lags.flatten().collect()
     }
 
     /// Does what is due in those readers that `include` names.

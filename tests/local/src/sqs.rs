@@ -2,13 +2,13 @@
 //!
 //! | operation | what is not as in the service |
 //! |---|---|
-//! | SendMessage, SendMessageBatch | no limit of the rate |
-//! | ReceiveMessage | a standard queue gives each message once and in order; no limit of messages in flight |
-//! | DeleteMessage, ChangeMessageVisibility and their batches | no limit of 12 hours for one receipt |
-//! | GetQueueAttributes | the counts are exact |
-//! | GetQueueUrl, ListQueues | only a URL's last segment counts |
-//! | PurgeQueue | at once, and as often as one likes |
-//! | StartMessageMoveTask | done when it is answered |
+//! | `SendMessage`, `SendMessageBatch` | no limit of the rate |
+//! | `ReceiveMessage` | a standard queue gives each message once and in order; no limit of messages in flight |
+//! | `DeleteMessage`, `ChangeMessageVisibility` and their batches | no limit of 12 hours for one receipt |
+//! | `GetQueueAttributes` | the counts are exact |
+//! | `GetQueueUrl`, `ListQueues`, `ListDeadLetterSourceQueues` | only a URL's last segment counts |
+//! | `PurgeQueue` | at once, and as often as one likes |
+//! | `StartMessageMoveTask` | done when it is answered |
 //!
 //! Everything else is `UnsupportedOperation`: queues are made by the template.
 //! Time comes from the clock of the cloud; only a long poll waits on the runtime.
@@ -26,7 +26,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
@@ -65,8 +64,6 @@ pub(crate) struct Queues {
     opened_at: Instant,
     /// Counts what changed.
     changes: watch::Sender<u64>,
-    /// The count that [`Queues::changed`] came back with last.
-    seen: AtomicU64,
 }
 
 /// A message that was received.
@@ -111,7 +108,6 @@ impl Queues {
             opened_at: clock.now(),
             clock,
             changes: watch::Sender::new(0),
-            seen: AtomicU64::new(0),
         })
     }
 
@@ -142,19 +138,6 @@ impl Queues {
         self.store(|store| store.delete(queue, receipt_handle))?;
         self.tell();
         Ok(())
-    }
-
-    /// Comes back when something was sent, deleted or made visible since it came
-    /// back last, on any queue. Of several who wait, each that waits already is
-    /// woken; who comes later and must not miss a change wants
-    /// [`Queues::changes`].
-    pub(crate) async fn changed(&self) {
-        let mut changes = self.changes.subscribe();
-        let seen = self.seen.load(Ordering::SeqCst);
-        // The sender is ours, so this does not end otherwise.
-        if let Ok(count) = changes.wait_for(|count| *count > seen).await {
-            self.seen.fetch_max(*count, Ordering::SeqCst);
-        }
     }
 
     /// A watch that sees every change from now on.

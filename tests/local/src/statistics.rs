@@ -14,6 +14,7 @@ pub(crate) struct Statistics {
     statuses: BTreeMap<u16, u64>,
     /// In microseconds.
     latency: Histogram<u64>,
+    total: Duration,
     usage: Usage,
 }
 
@@ -23,6 +24,7 @@ impl Default for Statistics {
             requests: 0,
             statuses: BTreeMap::new(),
             latency: growing_histogram(),
+            total: Duration::ZERO,
             usage: Usage::default(),
         }
     }
@@ -40,6 +42,7 @@ impl Statistics {
         *self.statuses.entry(status).or_default() += 1;
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let _ = self.latency.record(took_us); // it grows, so no value is too large
+        self.total += took;
         self.usage.add(usage);
     }
 
@@ -64,6 +67,32 @@ impl Statistics {
             "write_units": self.usage.write_units,
             "actions": actions,
         })
+    }
+
+    /// How many requests there were.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// How many of them had which status.
+    pub(crate) fn statuses(&self) -> &BTreeMap<u16, u64> {
+        &self.statuses
+    }
+
+    /// How long all of them took together.
+    pub(crate) fn total_s(&self) -> f64 {
+        self.total.as_secs_f64()
+    }
+
+    /// How long requests took, by quantile.
+    pub(crate) fn latency_s(&self) -> [(&'static str, f64); 3] {
+        [("0.5", 0.5), ("0.95", 0.95), ("0.99", 0.99)]
+            .map(|(name, at)| (name, self.latency.value_at_quantile(at) as f64 / 1_000_000.0))
+    }
+
+    /// Calls and units of all of them together.
+    pub(crate) fn usage(&self) -> &Usage {
+        &self.usage
     }
 
     /// Calls by table.

@@ -23,6 +23,8 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("PUT", "/notifications/1/read", Value::Null),
         ("GET", "/dead-letters", Value::Null),
         ("POST", "/dead-letters/redrive", Value::Null),
+        ("GET", "/auth/me", Value::Null),
+        ("PATCH", "/auth/me", json!({ "name": "Ada" })),
     ]
 }
 

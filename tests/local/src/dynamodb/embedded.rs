@@ -264,7 +264,8 @@ impl Home {
     }
 }
 
-/// Whether a table that is there has the keys and indexes of `definition`.
+/// Whether a table that is there has the keys, indexes and stream of
+/// `definition`.
 fn is_made_by(there: &Value, definition: &Value) -> bool {
     let indexes = |table: &Value, kind: &str| {
         let indexes = table[kind].as_array().into_iter().flatten();
@@ -274,7 +275,9 @@ fn is_made_by(there: &Value, definition: &Value) -> bool {
         indexes.sort();
         indexes
     };
+    let stream = |table: &Value| table["StreamSpecification"]["StreamViewType"].clone();
     there["KeySchema"] == definition["KeySchema"]
+        && stream(there) == stream(definition)
         && ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]
             .iter()
             .all(|kind| indexes(there, kind) == indexes(definition, kind))

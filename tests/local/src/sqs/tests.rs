@@ -146,6 +146,6 @@ fn bodies(messages: &[Message]) -> Vec<String> {
     messages.iter().map(|message| message.body().unwrap().to_owned()).collect()
 }
 
-fn attribute(message: &Message, name: MessageSystemAttributeName) -> String {
-    message.attributes().unwrap()[&name].clone()
+fn attribute(message: &Message, name: &MessageSystemAttributeName) -> String {
+    message.attributes().unwrap()[name].clone()
 }

@@ -21,8 +21,8 @@ async fn what_was_received_too_often_goes_to_the_dead_letters() {
     assert_eq!(bench.bodies("Work").await, ["2"]);
     let dead = bench.receive("WorkDeadLetter").await;
     assert_eq!(bodies(&dead), ["1"]);
-    assert_eq!(attribute(&dead[0], Name::ApproximateReceiveCount), "3", "of all queues");
-    let source = attribute(&dead[0], Name::DeadLetterQueueSourceArn);
+    assert_eq!(attribute(&dead[0], &Name::ApproximateReceiveCount), "3", "of all queues");
+    let source = attribute(&dead[0], &Name::DeadLetterQueueSourceArn);
     assert_eq!(source, "arn:aws:sqs:us-east-1:000000000000:Work");
 }
 
@@ -34,7 +34,7 @@ async fn a_dead_letter_of_a_standard_queue_keeps_its_age() {
     wear_out(&bench, "Work").await;
     bench.receive("Work").await;
     let dead = bench.receive("WorkDeadLetter").await;
-    assert_eq!(attribute(&dead[0], Name::SentTimestamp), sent_ms);
+    assert_eq!(attribute(&dead[0], &Name::SentTimestamp), sent_ms);
     bench.pass_s(7200 - 60);
     assert_eq!(bench.depth("WorkDeadLetter"), (0, 0, 0));
 }
@@ -51,9 +51,9 @@ async fn a_dead_letter_of_a_fifo_queue_is_sent_anew_and_keeps_its_group() {
     let dead = bench.receive("EventsDeadLetter.fifo").await;
     assert_eq!(bodies(&dead), ["1"]);
     let moved_ms = bench.clock.now().as_millis().to_string();
-    assert_eq!(attribute(&dead[0], Name::SentTimestamp), moved_ms);
-    assert_eq!(attribute(&dead[0], Name::MessageGroupId), "g");
-    let id = attribute(&dead[0], Name::MessageDeduplicationId);
+    assert_eq!(attribute(&dead[0], &Name::SentTimestamp), moved_ms);
+    assert_eq!(attribute(&dead[0], &Name::MessageGroupId), "g");
+    let id = attribute(&dead[0], &Name::MessageDeduplicationId);
     assert_eq!(Some(id.as_str()), dead[0].message_id(), "so that none is taken for another");
 }
 
@@ -98,7 +98,7 @@ async fn dead_letters_go_back_where_they_came_from_as_new_messages() {
     let back = bench.receive("Events.fifo").await;
     assert_eq!(bodies(&back), ["1", "2"]);
     assert_ne!(back[0].message_id(), first[0].message_id());
-    assert_eq!(attribute(&back[0], Name::ApproximateReceiveCount), "1");
+    assert_eq!(attribute(&back[0], &Name::ApproximateReceiveCount), "1");
     assert!(!back[0].attributes().unwrap().contains_key(&Name::DeadLetterQueueSourceArn));
 }
 

@@ -53,13 +53,13 @@ async fn a_message_says_its_group_its_number_and_how_often_it_was_received() {
     bench.pass_s(30);
     let messages = bench.receive("Events.fifo").await;
     use MessageSystemAttributeName as Name;
-    let of = |name| attribute(&messages[0], name);
+    let of = |name| attribute(&messages[0], &name);
     assert_eq!(of(Name::MessageGroupId), "g");
     assert_eq!(of(Name::MessageDeduplicationId), "1");
     assert_eq!(of(Name::SentTimestamp), start_ms);
     assert_eq!(of(Name::ApproximateFirstReceiveTimestamp), first_ms);
     assert_eq!(of(Name::ApproximateReceiveCount), "2");
-    assert!(of(Name::SequenceNumber) < attribute(&messages[1], Name::SequenceNumber));
+    assert!(of(Name::SequenceNumber) < attribute(&messages[1], &Name::SequenceNumber));
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn a_batch_of_groups_gives_each_message_once_to_many_receivers() {
         let batches = (0..4).map(|_| bench.receive("Events.fifo"));
         for batch in futures_util::future::join_all(batches).await {
             for message in batch {
-                let group = attribute(&message, MessageSystemAttributeName::MessageGroupId);
+                let group = attribute(&message, &MessageSystemAttributeName::MessageGroupId);
                 seen.push((group, message.body().unwrap().to_owned()));
                 bench.delete("Events.fifo", &message).await;
             }

@@ -208,7 +208,7 @@ async fn a_queue_tells_its_settings_and_how_much_there_is_in_it() {
     assert_eq!(redrive, json!({ "deadLetterTargetArn": target, "maxReceiveCount": 2 }));
     let read = bench.client.get_queue_attributes().queue_url("Work");
     let read = read.attribute_names(Name::FifoQueue).send().await.unwrap();
-    assert!(read.attributes().is_none_or(|attributes| attributes.is_empty()));
+    assert!(read.attributes().is_none_or(std::collections::HashMap::is_empty));
     assert_eq!(
         bench.queues.status()["Events.fifo"],
         json!({ "visible": 1, "in_flight": 1, "delayed": 0, "oldest_age_s": 0 })

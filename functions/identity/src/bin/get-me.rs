@@ -1,0 +1,5 @@
+//! The Lambda function `get-me`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(identity::get_me::FUNCTION)
+}

@@ -1,0 +1,5 @@
+//! The Lambda function `log-out`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(identity::log_out::FUNCTION)
+}

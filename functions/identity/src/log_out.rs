@@ -1,0 +1,23 @@
+//! `POST /auth/logout`: end a session.
+//!
+//! Any token of the session will do, and one that is none of ours has no session
+//! to end: the caller wants it gone, and it is
+//! ([RFC 7009, 2.2](https://www.rfc-editor.org/rfc/rfc7009#section-2.2)).
+
+use platform::{App, Function, Problem, Reply, Request, http};
+
+use crate::TABLE;
+use crate::refresh_session::Body;
+use crate::session::{self, RefreshKeys};
+
+/// The function.
+pub const FUNCTION: Function = Function::http("log-out", |a, r| Box::pin(handle(a, r)));
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let body: Body = http::body(&request)?;
+    let keys = RefreshKeys::of(app).await?;
+    if let Some(token) = keys.read(body.refresh_token.expose()) {
+        app.table(TABLE).commit(vec![session::end(&token)]).await?;
+    }
+    Ok(Reply::no_content())
+}

@@ -1,0 +1,188 @@
+//! `PATCH /auth/me`: change one's name, time zone, phone, e-mail or password.
+//!
+//! What is encrypted looks new each time, so it is compared decrypted, and
+//! nothing is written when nothing changes. A new password ends all sessions:
+//! those of an earlier password version are over. Without knowing the current
+//! one there is no new one, and trying counts like a log-in.
+
+use garde::Validate;
+use platform::clock::Instant;
+use platform::problem::UNAUTHENTICATED;
+use platform::table::{Refusals, Write, WriteError, read};
+use platform::text::Text;
+use platform::{App, Function, Problem, Reply, Request, auth, http};
+use serde::Deserialize;
+
+use crate::log_in::prove;
+use crate::member::{Login, Member};
+use crate::password::PasswordHash;
+use crate::private::Private;
+use crate::profile::{self, ZoneName, given};
+use crate::refusal::{Refusal, broken};
+use crate::sealing::{Field, FieldKeys};
+use crate::{TABLE, attempts};
+
+/// The function.
+pub const FUNCTION: Function = Function::http("update-me", |a, r| Box::pin(handle(a, r)));
+
+/// Writes of the transaction, in order.
+const MEMBER: usize = 0;
+const LOGIN: usize = 1;
+
+/// What is to change. Null removes phone and e-mail.
+#[derive(Deserialize, Validate)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    #[serde(default, deserialize_with = "given")]
+    #[garde(inner(custom(profile::name)))]
+    name: Option<Private<Text>>,
+    #[serde(default, deserialize_with = "given")]
+    #[garde(skip)]
+    time_zone: Option<ZoneName>,
+    #[serde(default, deserialize_with = "given")]
+    #[garde(inner(inner(custom(profile::phone))))]
+    phone: Option<Option<Private<Text>>>,
+    #[serde(default, deserialize_with = "given")]
+    #[garde(inner(inner(custom(profile::email))))]
+    email: Option<Option<Private<Text>>>,
+    #[serde(default, deserialize_with = "given")]
+    #[garde(inner(custom(profile::new_password)))]
+    password: Option<Private<Text>>,
+    #[serde(default, deserialize_with = "given")]
+    #[garde(inner(custom(profile::password)))]
+    current_password: Option<Private<Text>>,
+}
+
+/// A change of the password, proven and ready to be written.
+struct NewPassword {
+    seen: Login,
+    next: Login,
+}
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let caller = auth::caller(app, &request)?;
+    let body: Body = http::body(&request)?;
+    if body.password.is_some() && body.current_password.is_none() {
+        return Err(Problem::invalid("currentPassword", "is missing"));
+    }
+    let keys = FieldKeys::of(app).await?;
+    let member = Member::get(app, &caller.member_id).await?.ok_or(UNAUTHENTICATED)?;
+    let member = match (&body.password, &body.current_password) {
+        (Some(password), Some(current)) => {
+            let new = new_password(app, &member, password, current).await?;
+            update(app, &body, &keys, member, Some(&new)).await?
+        }
+        _ => update(app, &body, &keys, member, None).await?,
+    };
+    Reply::ok(&member.view(&keys)?)
+}
+
+async fn new_password(
+    app: &App,
+    member: &Member,
+    password: &Private<Text>,
+    current: &Private<Text>,
+) -> Result<NewPassword, Problem> {
+    let seen = prove(app, &member.login_id, current).await?;
+    let mut next = seen.clone();
+    if password != current {
+        next.password_hash = PasswordHash::of(app, password).await?;
+        next.password_version += 1;
+    }
+    Ok(NewPassword { seen, next })
+}
+
+/// Changes the member, however often others change it meanwhile.
+async fn update(
+    app: &App,
+    body: &Body,
+    keys: &FieldKeys,
+    mut seen: Member,
+    password: Option<&NewPassword>,
+) -> Result<Member, Problem> {
+    loop {
+        let changed = body.apply(&seen, keys, password, app.clock.now())?;
+        let writes = writes(&seen, &changed, password)?;
+        if writes.is_empty() {
+            return Ok(changed);
+        }
+        seen = match app.table(TABLE).commit(writes).await {
+            Ok(()) => return Ok(changed),
+            Err(WriteError::Refused(refusals)) => match explain(refusals, password)? {
+                Some(seen) => seen,
+                None => return Ok(changed),
+            },
+            Err(error) => return Err(error.into()),
+        };
+    }
+}
+
+impl Body {
+    /// The member with what is to change; the one seen, if nothing is.
+    fn apply(
+        &self,
+        seen: &Member,
+        keys: &FieldKeys,
+        password: Option<&NewPassword>,
+        now: Instant,
+    ) -> Result<Member, Problem> {
+        let mut member = seen.clone();
+        if let Some(name) = &self.name {
+            member.name = name.expose().as_str().to_owned().into();
+        }
+        if let Some(zone) = &self.time_zone {
+            member.time_zone = zone.as_str().to_owned();
+        }
+        for (field, value) in [(Field::Phone, &self.phone), (Field::Email, &self.email)] {
+            let Some(value) = value else { continue };
+            let value = value.as_ref().map(|value| value.expose().as_str());
+            let before = seen.open(keys, field)?;
+            if before.as_ref().map(|before| before.expose().as_str()) != value {
+                let seal = |value| keys.seal(&seen.member_id, field, value);
+                *member.sealed(field) = value.map(seal).transpose()?;
+            }
+        }
+        if let Some(password) = password {
+            member.password_version = password.next.password_version;
+        }
+        if member != *seen {
+            member.version += 1;
+            member.updated_at_ms = now.as_millis();
+        }
+        Ok(member)
+    }
+}
+
+/// What has to be written: nothing, if nothing changes.
+fn writes(
+    seen: &Member,
+    changed: &Member,
+    password: Option<&NewPassword>,
+) -> Result<Vec<Write>, Problem> {
+    let mut writes = Vec::new();
+    if changed != seen {
+        writes.push(changed.replace(seen)?);
+    }
+    let Some(password) = password else { return Ok(writes) };
+    if password.next != password.seen {
+        writes.push(password.next.replace(&seen.login_id, &password.seen)?);
+    }
+    writes.push(attempts::forget(&seen.login_id));
+    Ok(writes)
+}
+
+/// The member as it is now, to begin again with; none if this very change is
+/// what was met: a sending of it that arrived late.
+fn explain(
+    mut refusals: Refusals,
+    password: Option<&NewPassword>,
+) -> Result<Option<Member>, Problem> {
+    if let (Some(password), Some(login)) = (password, refusals.take(LOGIN).flatten()) {
+        let is_mine = read::<Login>(login)? == password.next;
+        // Otherwise somebody changed the password first: what was proven is not
+        // the current one any more.
+        return if is_mine { Ok(None) } else { Err(Refusal::BadCredentials.into()) };
+    }
+    let seen = refusals.take(MEMBER).flatten().ok_or_else(|| broken("a member"))?;
+    read(seen).map(Some)
+}
