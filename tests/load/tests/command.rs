@@ -1,0 +1,137 @@
+//! The command `cargo load`, as a terminal and its scripts see it.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+const LOAD: &str = env!("CARGO_BIN_EXE_load");
+
+fn load(arguments: &[&str]) -> Output {
+    Command::new(LOAD).args(arguments).output().expect("it runs")
+}
+
+/// The cloud that a run starts in a process of its own. Killed when the test is
+/// through with it.
+struct Cloud {
+    process: Child,
+    address: String,
+}
+
+impl Cloud {
+    fn start(port: &str, folder: &Path) -> Self {
+        let mut process = Command::new(LOAD)
+            .args(["serve-cloud", "--environments", "2", "--seed", "1", "--port", port])
+            .arg("--data-dir")
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let output = BufReader::new(process.stdout.take().expect("a pipe"));
+        let lines = output.lines().map(|line| line.expect("a line"));
+        let address = lines
+            .into_iter()
+            .find_map(|line| line.strip_prefix("ready http://").map(str::to_owned));
+        Self { process, address: address.expect("it is ready") }
+    }
+
+    fn port(&self) -> &str {
+        self.address.rsplit(':').next().expect("a port")
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n")
+            .expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+}
+
+impl Drop for Cloud {
+    fn drop(&mut self) {
+        let _ = self.process.kill(); // it may have ended
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn wrong_usage_exits_with_2_and_says_what_is_wanted() {
+    for (arguments, remedy) in [
+        (&["mixed-flow", "--think", "soon"][..], "1..5"),
+        (&["relay", "--users", "5"], "leave --url"),
+        (&["hot-course", "--users", "20000"], "at most 19000"),
+        (&["sleep"], "unrecognized subcommand"),
+    ] {
+        let output = load(arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(remedy), "{arguments:?}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_fails_before_the_run() {
+    let output = load(&["relay", "--events", "1", "--html", "/no/such/folder/report.html"]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.contains("/no/such/folder/report.html"), "{error}");
+}
+
+#[test]
+fn a_cloud_in_a_process_of_its_own_ends_when_its_input_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut cloud = Cloud::start("0", folder.path());
+    assert!(cloud.get("/health").contains(r#"{"status":"ok"}"#));
+    drop(cloud.process.stdin.take());
+    assert!(cloud.process.wait().expect("it ends").success());
+}
+
+#[test]
+fn a_cloud_that_was_killed_is_started_again_at_its_port_with_its_data() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut first = Cloud::start("0", folder.path());
+    first.process.kill().expect("it can be killed");
+    first.process.wait().expect("it is gone");
+    let second = Cloud::start(first.port(), folder.path());
+    assert_eq!(second.address, first.address);
+    assert!(second.get("/_local/status.json").contains("stream_lag"));
+}
+
+#[test]
+fn a_small_mixed_flow_keeps_every_promise_and_reports_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [json, html] = ["report.json", "report.html"].map(|name| folder.path().join(name));
+    let mut arguments: Vec<&str> =
+        "mixed-flow --users 6 --loops 5 --think 0..0.01 --ramp 0 --seed 1".split(' ').collect();
+    arguments.extend(["--json", json.to_str().expect("text")]);
+    arguments.extend(["--html", html.to_str().expect("text")]);
+    let output = load(&arguments);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}{error}");
+
+    let json = std::fs::read_to_string(json).expect("the report");
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&report["requests"], &report["events"]), (&30.into(), &"running".into()));
+    let invariants = report["invariants"].as_array().expect("a list");
+    assert!(
+        invariants.len() >= 9 && invariants.iter().all(|i| i["held"] == true),
+        "{invariants:?}"
+    );
+    assert!(!report["backlog"].as_array().expect("a list").is_empty());
+    assert!(report["seconds_to_empty"].is_number() && report["closed_model"]["bound"].is_number());
+    let rate = report["rate"].to_string();
+    let page = std::fs::read_to_string(html).expect("the page");
+    assert!(
+        text.contains("one reminder per schedule") && page.contains("one reminder per schedule")
+    );
+    assert!(page.contains("<svg") && !page.contains("BROKEN"), "rate {rate}");
+}
