@@ -1,5 +1,7 @@
 //! Identity: members, sessions and tokens.
 
+pub mod time_zone;
+
 use platform::Function;
 use platform::table::TableName;
 

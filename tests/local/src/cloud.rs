@@ -231,6 +231,11 @@ impl Cloud {
         self.0.key.token(member_id, role, now, TOKEN_LIFETIME_S)
     }
 
+    /// Its time.
+    pub(crate) fn now(&self) -> platform::clock::Instant {
+        self.0.clock.now()
+    }
+
     /// A client to look into the tables with.
     pub fn client(&self) -> aws_sdk_dynamodb::Client {
         self.clients().dynamodb

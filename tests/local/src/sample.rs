@@ -1,9 +1,12 @@
 //! Sample data, written through the functions themselves: six courses and
-//! twenty students to try things with.
+//! twenty students to try things with, and a schedule for the example events.
 
 use axum::body::Bytes;
 use http::{Method, Request, header};
 use platform::auth::Role;
+use platform::clock::Instant;
+use schedule::schedule::{ProgressStatus, Schedule};
+use schedule::wanted::Wanted;
 use serde_json::{Value, json};
 
 use crate::cloud::Cloud;
@@ -35,6 +38,12 @@ const STUDENTS: [&str; 20] = [
 const FULL_COURSE: u64 = 5;
 const SEATED: [u64; 2] = [19, 20];
 
+/// The schedule of the example events, on the first of January 2030 from nine
+/// to ten, and who calls there.
+const SCHEDULE: &str = "01941f29-7c00-7000-8000-000000000001";
+const SCHEDULE_STARTS_AT_MS: i64 = 1_893_488_400_000;
+const EXAMPLE_CALLER: &str = "staff";
+
 /// Sample data that was refused.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write sample data: {request} answered {status}: {body}")]
@@ -61,6 +70,30 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         let enrollment = json!({ "studentId": student, "courseId": FULL_COURSE });
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
+    write_schedule(cloud).await
+}
+
+/// Writes the schedule that the events in `events/` name. It goes into the table
+/// itself, since the API makes up its ids.
+async fn write_schedule(cloud: &Cloud) -> Result<(), SampleError> {
+    let refused = |cause: String| SampleError {
+        request: format!("a write of schedule {SCHEDULE}"),
+        status: 500,
+        body: cause,
+    };
+    let wanted = Wanted {
+        title: "Stand-up".to_owned(),
+        contents: String::new(),
+        starts_at: Instant::from_millis(SCHEDULE_STARTS_AT_MS),
+        ends_at: Instant::from_millis(SCHEDULE_STARTS_AT_MS + 60 * 60 * 1000),
+        progress_status: ProgressStatus::Planned,
+        remind_before_minutes: None,
+    };
+    let id = SCHEDULE.parse().map_err(|error| refused(format!("{error}")))?;
+    let schedule = Schedule::new(id, EXAMPLE_CALLER, wanted, cloud.now());
+    let item = schedule.to_item().map_err(|problem| refused(problem.to_json("").to_string()))?;
+    let put = cloud.client().put_item().table_name(schedule::TABLE.default).set_item(Some(item));
+    put.send().await.map_err(|error| refused(error.to_string()))?;
     Ok(())
 }
 

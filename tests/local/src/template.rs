@@ -203,7 +203,8 @@ impl Place<'_> {
     }
 
     fn routes(&self, events: &Value) -> Result<Vec<Route>, TemplateError> {
-        let routes = entries(events).map(|(name, event)| self.route(name, event));
+        let requests = entries(events).filter(|(_, event)| event["Type"] != "ScheduleV2");
+        let routes = requests.map(|(name, event)| self.route(name, event));
         routes.collect()
     }
 

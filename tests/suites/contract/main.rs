@@ -10,6 +10,16 @@ use platform::auth::Role;
 use serde_json::{Value, json};
 use suites::{World, project};
 
+const SCHEDULE: &str = "/schedules/01941f29-7c00-7000-8000-000000000001";
+
+fn schedule() -> Value {
+    json!({
+        "title": "Dentist",
+        "startTime": "2030-01-01T09:00:00Z",
+        "endTime": "2030-01-01T10:00:00Z",
+    })
+}
+
 /// Every operation that wants a token, with a body that is valid.
 fn protected() -> Vec<(&'static str, &'static str, Value)> {
     vec![
@@ -19,6 +29,11 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("DELETE", "/enrollments/1/1", Value::Null),
         ("GET", "/students/1/enrollments", Value::Null),
         ("GET", "/courses/1/enrollments", Value::Null),
+        ("POST", "/schedules", schedule()),
+        ("GET", "/schedules", Value::Null),
+        ("GET", SCHEDULE, Value::Null),
+        ("PUT", SCHEDULE, schedule()),
+        ("DELETE", SCHEDULE, Value::Null),
     ]
 }
 
@@ -136,7 +151,11 @@ fn files(folder: &str, extension: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_function_has_a_file_a_binary_an_event_and_a_place_in_the_template_and_the_readme() {
-    let systems = [("platform", platform::FUNCTIONS), ("enrollment", enrollment::FUNCTIONS)];
+    let systems = [
+        ("platform", platform::FUNCTIONS),
+        ("enrollment", enrollment::FUNCTIONS),
+        ("schedule", schedule::FUNCTIONS),
+    ];
     let template = std::fs::read_to_string(project().join("template.yaml")).unwrap();
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
     let mut all = BTreeSet::new();
