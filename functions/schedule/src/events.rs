@@ -85,7 +85,7 @@ fn of_reminder(change: &Change) -> Result<Option<Event>, Problem> {
         member_id: reminder.member_id,
         payload: json!({
             "title": reminder.title,
-            "startTime": Instant::from_millis(reminder.starts_at_ms),
+            "startTime": Instant::from_millis(reminder.schedule_starts_at_ms),
         }),
     }))
 }

@@ -27,8 +27,9 @@ pub struct Reminder {
     pub version: u64,
     /// The schedule's title.
     pub title: String,
-    /// When the schedule begins.
-    pub starts_at_ms: i64,
+    /// When the schedule begins. Named unlike the schedule's own, which would
+    /// put the reminder into the local index.
+    pub schedule_starts_at_ms: i64,
     /// When the reminder is to be sent.
     pub due_at_ms: i64,
     /// When it was.
@@ -53,7 +54,7 @@ impl Reminder {
             member_id: schedule.member_id.clone(),
             version: schedule.version,
             title: schedule.title.clone(),
-            starts_at_ms: schedule.starts_at_ms,
+            schedule_starts_at_ms: schedule.starts_at_ms,
             due_at_ms,
             fired_at_ms: None,
             index1_pk: waits.then(|| keys::due_partition_of(id)),

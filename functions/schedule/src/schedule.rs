@@ -11,7 +11,7 @@ use crate::wanted::Wanted;
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE", try_from = "String")]
 pub enum ProgressStatus {
     /// Not begun.
     #[default]
@@ -20,6 +20,25 @@ pub enum ProgressStatus {
     InProgress,
     /// Done.
     Completed,
+}
+
+/// Text that is no progress status.
+#[derive(Debug, thiserror::Error)]
+#[error("expected PLANNED, IN_PROGRESS or COMPLETED")]
+pub struct NotAStatus;
+
+/// From a plain string alone: by itself serde also takes `{"PLANNED": null}`.
+impl TryFrom<String> for ProgressStatus {
+    type Error = NotAStatus;
+
+    fn try_from(text: String) -> Result<Self, NotAStatus> {
+        match text.as_str() {
+            "PLANNED" => Ok(Self::Planned),
+            "IN_PROGRESS" => Ok(Self::InProgress),
+            "COMPLETED" => Ok(Self::Completed),
+            _ => Err(NotAStatus),
+        }
+    }
 }
 
 /// A schedule, as the table keeps it.
@@ -138,5 +157,26 @@ impl Schedule {
     /// 200 with it.
     pub fn reply(&self) -> Result<Reply, Problem> {
         Ok(Reply::ok(&self.view())?.etag(self.version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_a_plain_string_and_is_read_as_it_is_written() {
+        for status in
+            [ProgressStatus::Planned, ProgressStatus::InProgress, ProgressStatus::Completed]
+        {
+            let json = json!(status);
+            assert!(json.is_string());
+            assert_eq!(serde_json::from_value::<ProgressStatus>(json).unwrap(), status);
+        }
+        for bad in [json!("planned"), json!(""), json!(0), json!({ "PLANNED": null })] {
+            assert!(serde_json::from_value::<ProgressStatus>(bad.clone()).is_err(), "{bad}");
+        }
     }
 }
