@@ -53,6 +53,8 @@ pub mod sign_up;
 pub mod tokens;
 pub mod update_me;
 
+pub mod time_zone;
+
 use platform::Function;
 use platform::table::TableName;
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// 0001-01-01T00:00:00Z.
@@ -97,17 +99,65 @@ impl std::str::FromStr for Instant {
     type Err = NotAnInstant;
 
     fn from_str(text: &str) -> Result<Self, NotAnInstant> {
+        text.parse::<When>()?.at(&TimeZone::UTC)
+    }
+}
+
+/// A time as a client writes it: a moment, or the hands of a clock on a wall,
+/// which show a moment only in a time zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// With an offset, as in `2030-01-01T09:00:00+01:00`.
+    Moment(Instant),
+    /// Without one, as in `2030-01-01T09:00:00`.
+    Local(DateTime),
+}
+
+impl When {
+    /// Whether it takes a time zone to know the moment.
+    pub fn is_local(self) -> bool {
+        matches!(self, Self::Local(_))
+    }
+
+    /// The moment, with a local time read in `zone`. One that the clocks skip
+    /// is moved forward by what they skip; of one that they show twice it is
+    /// the earlier.
+    pub fn at(self, zone: &TimeZone) -> Result<Instant, NotAnInstant> {
+        match self {
+            Self::Moment(instant) => Ok(instant),
+            Self::Local(local) => {
+                // Compatible with RFC 5545 (iCalendar), which has it so.
+                let moment = zone.to_ambiguous_timestamp(local).compatible();
+                within_range(moment.map_err(|_| NotAnInstant)?)
+            }
+        }
+    }
+}
+
+impl std::str::FromStr for When {
+    type Err = NotAnInstant;
+
+    fn from_str(text: &str) -> Result<Self, NotAnInstant> {
         if !is_rfc_3339_or_local(text) {
             return Err(NotAnInstant);
         }
-        let with_offset = text.parse::<Timestamp>();
-        let timestamp = with_offset.or_else(|_| {
-            let local = text.parse::<jiff::civil::DateTime>()?;
-            jiff::tz::TimeZone::UTC.to_timestamp(local)
-        });
-        let ms = timestamp.map_err(|_| NotAnInstant)?.as_millisecond();
-        if (FIRST_MS..=LAST_MS).contains(&ms) { Ok(Self(ms)) } else { Err(NotAnInstant) }
+        if let Ok(moment) = text.parse::<Timestamp>() {
+            return within_range(moment).map(Self::Moment);
+        }
+        text.parse().map(Self::Local).map_err(|_| NotAnInstant)
     }
+}
+
+impl<'de> Deserialize<'de> for When {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+fn within_range(moment: Timestamp) -> Result<Instant, NotAnInstant> {
+    let ms = moment.as_millisecond();
+    if (FIRST_MS..=LAST_MS).contains(&ms) { Ok(Instant(ms)) } else { Err(NotAnInstant) }
 }
 
 /// Whether `text` has the form of RFC 3339, with or without an offset. The
@@ -172,6 +222,41 @@ mod tests {
         ] {
             assert!(text.parse::<Instant>().is_err(), "{text:?} was read as a time");
         }
+    }
+
+    #[test]
+    fn a_local_time_is_read_in_its_zone_and_another_is_not() {
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let at = |text: &str| text.parse::<When>().unwrap().at(&berlin).unwrap().to_string();
+        assert_eq!(at("2030-01-15T12:00:00"), "2030-01-15T11:00:00Z");
+        assert_eq!(at("2030-07-15T12:00:00.25"), "2030-07-15T10:00:00.25Z");
+        assert_eq!(at("2030-07-15T12:00:00Z"), "2030-07-15T12:00:00Z");
+        assert_eq!(at("2030-07-15T12:00:00-05:00"), "2030-07-15T17:00:00Z");
+    }
+
+    #[test]
+    fn a_time_that_clocks_skip_moves_forward_and_one_they_repeat_is_the_earlier() {
+        let at = |zone: &str, text: &str| {
+            let zone = TimeZone::get(zone).unwrap();
+            text.parse::<When>().unwrap().at(&zone).unwrap().to_string()
+        };
+        // 02:30 is not there: 03:30 by the new offset.
+        assert_eq!(at("Europe/Berlin", "2030-03-31T02:30:00"), "2030-03-31T01:30:00Z");
+        assert_eq!(at("America/New_York", "2030-03-10T02:30:00"), "2030-03-10T07:30:00Z");
+        // 02:30 is there twice, first by the offset of summer.
+        assert_eq!(at("Europe/Berlin", "2030-10-27T02:30:00"), "2030-10-27T00:30:00Z");
+        // Half an hour is skipped.
+        assert_eq!(at("Australia/Lord_Howe", "2030-10-06T02:15:00"), "2030-10-05T15:45:00Z");
+    }
+
+    #[test]
+    fn a_local_time_that_leaves_the_range_in_its_zone_is_refused() {
+        let zone = TimeZone::get("Pacific/Honolulu").unwrap();
+        assert!("9999-12-30T12:00:00".parse::<When>().unwrap().at(&zone).is_err());
+        assert!("9999-12-29T12:00:00".parse::<When>().unwrap().at(&zone).is_ok());
+        assert!("0001-01-01T00:00:00".parse::<When>().unwrap().at(&zone).is_ok());
+        let zone = TimeZone::get("Asia/Tokyo").unwrap();
+        assert!("0001-01-01T00:00:00".parse::<When>().unwrap().at(&zone).is_err());
     }
 
     #[test]

@@ -122,6 +122,33 @@ pub fn header<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
     request.headers().get(name)?.to_str().ok()
 }
 
+/// The version that `If-Match` asks for, of those that [`Reply::etag`] tells;
+/// `None` if any will do. An `ETag` that is none of ours, or a weak one, which
+/// never matches here (RFC 9110, section 13.1.1), is version 0: no thing has it.
+pub fn if_match(request: &Request) -> Result<Option<u64>, Problem> {
+    let refused = || Problem::invalid("If-Match", "expected * or one ETag, as in \"3\"");
+    let mut values = request.headers().get_all(header::IF_MATCH).into_iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        let is_absent = !request.headers().contains_key(header::IF_MATCH);
+        return if is_absent { Ok(None) } else { Err(refused()) };
+    };
+    let value = value.to_str().map_err(|_| refused())?.trim();
+    if value == "*" {
+        return Ok(None);
+    }
+    let (is_weak, quoted) = value.strip_prefix("W/").map_or((false, value), |tag| (true, tag));
+    let tag = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let tag = tag.filter(|tag| tag.bytes().all(|b| b.is_ascii_graphic() && b != b'"'));
+    let version = tag.ok_or_else(refused)?.parse().ok();
+    let is_ours = |version: &u64| !is_weak && value == etag(*version);
+    Ok(Some(version.filter(is_ours).unwrap_or(0)))
+}
+
+/// A version as an `ETag`.
+fn etag(version: u64) -> String {
+    format!("\"{version}\"")
+}
+
 /// Which page of a list is asked for.
 #[derive(Clone, Debug)]
 pub struct Page<T> {
@@ -174,6 +201,7 @@ pub struct List<T> {
 pub struct Reply {
     status: StatusCode,
     location: Option<String>,
+    version: Option<u64>,
     body: Option<Value>,
 }
 
@@ -195,7 +223,7 @@ impl Reply {
 
     /// 204.
     pub fn no_content() -> Self {
-        Self { status: StatusCode::NO_CONTENT, location: None, body: None }
+        Self { status: StatusCode::NO_CONTENT, location: None, version: None, body: None }
     }
 
     /// An answer that was kept: its status, `Location` and body.
@@ -210,7 +238,14 @@ impl Reply {
         body: Option<&impl Serialize>,
     ) -> Result<Self, Problem> {
         let body = body.map(serde_json::to_value).transpose().map_err(Problem::internal)?;
-        Ok(Self { status, location, body })
+        Ok(Self { status, location, version: None, body })
+    }
+
+    /// Tells the version of the thing in the header `ETag`, which a client
+    /// sends back in `If-Match` to change that version only.
+    #[must_use]
+    pub fn etag(self, version: u64) -> Self {
+        Self { version: Some(version), ..self }
     }
 
     /// HTTP status.
@@ -221,6 +256,11 @@ impl Reply {
     /// The path of what was created.
     pub fn location(&self) -> Option<&str> {
         self.location.as_deref()
+    }
+
+    /// The version in the header `ETag`.
+    pub fn version(&self) -> Option<u64> {
+        self.version
     }
 
     /// The JSON that is sent.
@@ -238,6 +278,9 @@ pub(crate) fn respond(reply: &Reply) -> Response {
     let mut response = response(reply.status, "application/json", body);
     if let Some(location) = reply.location.as_deref().and_then(|l| HeaderValue::from_str(l).ok()) {
         response.headers_mut().insert(header::LOCATION, location);
+    }
+    if let Some(etag) = reply.version.and_then(|v| HeaderValue::from_str(&etag(v)).ok()) {
+        response.headers_mut().insert(header::ETAG, etag);
     }
     response
 }
@@ -326,6 +369,40 @@ mod tests {
         assert_eq!(cursor::decode::<u32>("list", &cursor.unwrap()).unwrap(), 19);
         assert_eq!(page.cut((0..20).collect()).unwrap().1, None);
         assert_eq!(page.cut(vec![]).unwrap(), (vec![], None));
+    }
+
+    fn asked_for(if_match: &str) -> Result<Option<u64>, Problem> {
+        let mut request = Request::default();
+        request.headers_mut().insert("if-match", if_match.parse().unwrap());
+        super::if_match(&request)
+    }
+
+    #[test]
+    fn if_match_asks_for_the_version_that_an_etag_told() {
+        let reply = Reply::no_content().etag(3);
+        let sent = respond(&reply).headers()["etag"].clone();
+        assert_eq!(sent, "\"3\"");
+        assert_eq!(asked_for(sent.to_str().unwrap()).unwrap(), Some(3));
+        assert_eq!(super::if_match(&Request::default()).unwrap(), None);
+        assert_eq!(asked_for("*").unwrap(), None);
+    }
+
+    #[test]
+    fn an_etag_that_nobody_told_matches_nothing_and_no_etag_is_refused() {
+        for foreign in [r#""abc""#, r#""""#, r#""03""#, r#""-1""#, r#"W/"3""#, r#""1e400""#] {
+            assert_eq!(asked_for(foreign).unwrap(), Some(0), "{foreign}");
+        }
+        for bad in ["3", "\"3", "abc", "", r#""3", "4""#, r#"w/"3""#, "\"a b\""] {
+            assert_eq!(asked_for(bad).unwrap_err().kind(), problem::INVALID_REQUEST, "{bad}");
+        }
+        let mut twice = Request::default();
+        twice.headers_mut().append("if-match", "\"3\"".parse().unwrap());
+        twice.headers_mut().append("if-match", "\"4\"".parse().unwrap());
+        assert_eq!(super::if_match(&twice).unwrap_err().kind(), problem::INVALID_REQUEST);
+        let mut not_text = Request::default();
+        let value = HeaderValue::from_bytes(b"\"\xff\"").unwrap();
+        not_text.headers_mut().insert("if-match", value);
+        assert_eq!(super::if_match(&not_text).unwrap_err().kind(), problem::INVALID_REQUEST);
     }
 
     #[test]

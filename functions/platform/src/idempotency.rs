@@ -34,6 +34,8 @@ struct Kept {
     status: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     location: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
     answer: String,
     expires_at_s: i64,
 }
@@ -88,6 +90,7 @@ impl Idempotency {
             request_hash: self.request_hash.clone(),
             status: reply.status(),
             location: reply.location().map(str::to_owned),
+            version: reply.version(),
             answer: reply.body().unwrap_or(&Value::Null).to_string(),
             expires_at_s: now.plus_millis(KEPT_MS).as_seconds(),
         };
@@ -107,7 +110,11 @@ impl Idempotency {
             return Err(IDEMPOTENCY_KEY_REUSED.into());
         }
         let answer: Value = serde_json::from_str(&kept.answer).map_err(Problem::internal)?;
-        Reply::kept(kept.status, kept.location, &answer).map(Some)
+        let reply = Reply::kept(kept.status, kept.location, &answer)?;
+        Ok(Some(match kept.version {
+            Some(version) => reply.etag(version),
+            None => reply,
+        }))
     }
 }
 
@@ -173,11 +180,12 @@ mod tests {
     fn a_kept_answer_is_given_again_until_it_expires() {
         let now = Instant::from_millis(1_000_000);
         let idempotency = read("k", "{}").unwrap().unwrap();
-        let reply = Reply::created("/things/1", &serde_json::json!({"id": 1})).unwrap();
+        let reply = Reply::created("/things/1", &serde_json::json!({"id": 1})).unwrap().etag(1);
         let kept = Kept {
             request_hash: idempotency.request_hash.clone(),
             status: 201,
             location: Some("/things/1".into()),
+            version: Some(1),
             answer: r#"{"id":1}"#.into(),
             expires_at_s: 2_000,
         };

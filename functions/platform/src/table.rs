@@ -335,7 +335,7 @@ pub enum Read {
 /// One page of a query.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// A global index, or the table itself.
+    /// An index, or the table itself.
     pub index: Option<&'static str>,
     /// The key condition, as in `pk = :pk AND sk > :after`.
     pub condition: String,
@@ -345,7 +345,7 @@ pub struct Query {
     pub limit: usize,
     /// Largest sort key first.
     pub descending: bool,
-    /// Read consistently; not for an index.
+    /// Read consistently; not for a global index.
     pub consistent: bool,
 }
 

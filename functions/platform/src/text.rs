@@ -39,6 +39,11 @@ pub fn title(text: &Text, _: &()) -> garde::Result {
     within(text, 1, 200)
 }
 
+/// What something says beside its title: up to 10,000 characters.
+pub fn contents(text: &Text, _: &()) -> garde::Result {
+    within(text, 0, 10_000)
+}
+
 /// An identifier chosen by a client: 1 to 64 letters, digits, `-`, `_`.
 pub fn slug(text: &Text, _: &()) -> garde::Result {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -85,6 +90,14 @@ mod tests {
         for bad in ["a\0b", "\u{7f}", "\u{85}", "\r"] {
             assert!(title(&read(bad), &()).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn contents_may_be_empty_and_have_up_to_10_000_characters() {
+        assert!(contents(&read(""), &()).is_ok());
+        assert!(contents(&read(&"🎟".repeat(10_000)), &()).is_ok());
+        assert!(contents(&read(&"a".repeat(10_001)), &()).is_err());
+        assert!(contents(&read("a\0b"), &()).is_err());
     }
 
     #[test]

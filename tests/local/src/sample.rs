@@ -1,7 +1,8 @@
-//! Sample data: six courses, twenty students and their members to try things with.
+//! Sample data: six courses, twenty students and their members to try things
+//! with, and a schedule for the example events.
 //!
-//! It is written through the functions themselves, but for members: those have
-//! ids that are easy to type, and sign-up makes its own.
+//! It is written through the functions themselves, but for members and the
+//! schedule: those have ids that are known beforehand.
 
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use axum::body::Bytes;
@@ -11,6 +12,9 @@ use identity::password::PasswordHash;
 use identity::profile::LoginId;
 use identity::session::{RefreshKeys, RefreshToken, Session};
 use platform::auth::Role;
+use platform::clock::Instant;
+use schedule::schedule::{ProgressStatus, Schedule};
+use schedule::wanted::Wanted;
 use serde_json::{Value, json};
 
 use crate::DevKey;
@@ -54,6 +58,11 @@ const PASSWORD: &str = "hotseat-demo";
 /// The staff member's session.
 const SESSION: &str = "sample";
 
+/// The schedule of the example events, on the first of January 2030 from nine
+/// to ten, whose calendar is that of the staff member.
+const SCHEDULE: &str = "01941f29-7c00-7000-8000-000000000001";
+const SCHEDULE_STARTS_AT_MS: i64 = 1_893_488_400_000;
+
 /// Sample data that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
@@ -96,6 +105,30 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         let enrollment = json!({ "studentId": student, "courseId": FULL_COURSE });
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
+    write_schedule(cloud).await
+}
+
+/// Writes the schedule that the events in `events/` name. It goes into the table
+/// itself, since the API makes up its ids.
+async fn write_schedule(cloud: &Cloud) -> Result<(), SampleError> {
+    let refused = |cause: String| SampleError::Refused {
+        request: format!("a write of schedule {SCHEDULE}"),
+        status: 500,
+        body: cause,
+    };
+    let wanted = Wanted {
+        title: "Stand-up".to_owned(),
+        contents: String::new(),
+        starts_at: Instant::from_millis(SCHEDULE_STARTS_AT_MS),
+        ends_at: Instant::from_millis(SCHEDULE_STARTS_AT_MS + 60 * 60 * 1000),
+        progress_status: ProgressStatus::Planned,
+        remind_before_minutes: None,
+    };
+    let id = SCHEDULE.parse().map_err(|error| refused(format!("{error}")))?;
+    let schedule = Schedule::new(id, STAFF, wanted, cloud.now());
+    let item = schedule.to_item().map_err(|problem| refused(problem.to_json("").to_string()))?;
+    let put = cloud.client().put_item().table_name(schedule::TABLE.default).set_item(Some(item));
+    put.send().await.map_err(|error| refused(error.to_string()))?;
     Ok(())
 }
 

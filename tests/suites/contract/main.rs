@@ -10,6 +10,16 @@ use platform::auth::Role;
 use serde_json::{Value, json};
 use suites::{World, project};
 
+const SCHEDULE: &str = "/schedules/01941f29-7c00-7000-8000-000000000001";
+
+fn schedule() -> Value {
+    json!({
+        "title": "Dentist",
+        "startTime": "2030-01-01T09:00:00Z",
+        "endTime": "2030-01-01T10:00:00Z",
+    })
+}
+
 /// Every operation that wants a token, with a body that is valid.
 fn protected() -> Vec<(&'static str, &'static str, Value)> {
     vec![
@@ -25,6 +35,11 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("POST", "/dead-letters/redrive", Value::Null),
         ("GET", "/auth/me", Value::Null),
         ("PATCH", "/auth/me", json!({ "name": "Ada" })),
+        ("POST", "/schedules", schedule()),
+        ("GET", "/schedules", Value::Null),
+        ("GET", SCHEDULE, Value::Null),
+        ("PUT", SCHEDULE, schedule()),
+        ("DELETE", SCHEDULE, Value::Null),
     ]
 }
 

@@ -1,0 +1,5 @@
+//! The Lambda function `get-schedule`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(schedule::get_schedule::FUNCTION)
+}

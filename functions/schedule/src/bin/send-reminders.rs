@@ -1,0 +1,5 @@
+//! The Lambda function `send-reminders`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(schedule::send_reminders::FUNCTION)
+}

@@ -1,0 +1,158 @@
+//! `POST /schedules`: put a schedule into the caller's calendar.
+//!
+//! Two reads and one transaction. Only the version of the calendar ties them
+//! together: whoever takes up time in between changes it, and then the search
+//! for a collision begins anew.
+
+use platform::auth;
+use platform::idempotency::Idempotency;
+use platform::table::{Item, Key, Patience, Read, Refusals, Write, WriteError};
+use platform::{App, Function, Problem, Reply, Request};
+
+use crate::ids::ScheduleId;
+use crate::refusal::Refusal;
+use crate::schedule::Schedule;
+use crate::wanted::Wanted;
+use crate::{TABLE, calendar, keys, reminder};
+
+/// The function.
+pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+
+const NAME: &str = "create-schedule";
+
+/// Writes of the transaction, in order: a failed condition is known by its
+/// place. The reminder, which comes last, has none.
+const CALENDAR: usize = 0;
+const SCHEDULE: usize = 1;
+const KEPT_ANSWER: usize = 2;
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let caller = auth::caller(app, &request)?;
+    let idempotency = Idempotency::of(&request, &caller, NAME)?;
+    let wanted = Wanted::of(app, &request, &caller.member_id).await?;
+    let id = ScheduleId::new(app);
+    let schedule = Schedule::new(id, &caller.member_id, wanted, app.clock.now());
+    let location = format!("/schedules/{}", schedule.schedule_id);
+    let reply = Reply::created(location, &schedule.view())?.etag(schedule.version);
+    let patience = Patience::default();
+    Attempt { app, schedule, reply, idempotency, patience }.create().await
+}
+
+/// One attempt to create one schedule.
+struct Attempt<'a> {
+    app: &'a App,
+    schedule: Schedule,
+    reply: Reply,
+    idempotency: Option<Idempotency>,
+    patience: Patience,
+}
+
+/// What came of a read or a write.
+enum Outcome {
+    /// The answer: now, or when the request was first served.
+    Served(Reply),
+    /// Not yet: the calendar has this version.
+    Calendar(u64),
+}
+
+impl Attempt<'_> {
+    async fn create(mut self) -> Result<Reply, Problem> {
+        let mut outcome = self.look().await?;
+        loop {
+            let seen = match outcome {
+                Outcome::Served(reply) => return Ok(reply),
+                Outcome::Calendar(version) => version,
+            };
+            if let Some(id) = calendar::collision(self.app, &self.schedule).await? {
+                return self.refuse(id).await;
+            }
+            outcome = self.write(seen).await?;
+        }
+    }
+
+    /// Reads the calendar, and whether the request was served before.
+    async fn look(&self) -> Result<Outcome, Problem> {
+        let calendar_key = keys::calendar(&self.schedule.member_id);
+        let mut keys = vec![calendar_key.clone()];
+        keys.extend(self.idempotency.as_ref().map(Idempotency::key));
+        let items = self.app.table(TABLE).batch_get(keys, Read::Consistent).await?;
+        let (calendar, kept): (Vec<Item>, Vec<Item>) =
+            items.into_iter().partition(|item| Key::of(item).as_ref() == Some(&calendar_key));
+        if let Some(served) = self.replay(kept.into_iter().next())? {
+            return Ok(Outcome::Served(served));
+        }
+        calendar::version_of(calendar.into_iter().next()).map(Outcome::Calendar)
+    }
+
+    /// Writes everything, if the calendar still has the version `seen`.
+    async fn write(&mut self, seen: u64) -> Result<Outcome, Problem> {
+        loop {
+            let writes = self.writes(seen)?;
+            match self.app.table(TABLE).transact(writes, &mut self.patience).await {
+                Ok(()) => return Ok(Outcome::Served(self.reply.clone())),
+                Err(WriteError::Refused(refusals)) => {
+                    let outcome = self.explain(refusals, seen)?;
+                    if matches!(outcome, Outcome::Calendar(_)) {
+                        self.pause().await?;
+                    }
+                    return Ok(outcome);
+                }
+                Err(WriteError::Conflict(_)) => self.pause().await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn writes(&self, seen: u64) -> Result<Vec<Write>, Problem> {
+        let now = self.app.clock.now();
+        let mut writes =
+            vec![calendar::take_up_time(&self.schedule.member_id, seen)?, self.schedule.create()?];
+        if let Some(idempotency) = &self.idempotency {
+            writes.push(idempotency.write(&self.reply, now)?);
+        }
+        writes.extend(reminder::set(&self.schedule, now)?);
+        Ok(writes)
+    }
+
+    /// Why conditions failed, by the items that they met.
+    fn explain(&self, mut refusals: Refusals, seen: u64) -> Result<Outcome, Problem> {
+        if let Some(kept) = refusals.take(KEPT_ANSWER)
+            && let Some(served) = self.replay(kept)?
+        {
+            return Ok(Outcome::Served(served));
+        }
+        if refusals.includes(SCHEDULE) {
+            // Nobody else has this id: it was sent before, and arrived late.
+            return Ok(Outcome::Served(self.reply.clone()));
+        }
+        let calendar = refusals.take(CALENDAR);
+        Ok(Outcome::Calendar(calendar.map_or(Ok(seen), calendar::version_of)?))
+    }
+
+    /// Refuses because of the schedule that is there, unless it is this very
+    /// request that put it there, when it was first sent.
+    async fn refuse(&self, there: ScheduleId) -> Result<Reply, Problem> {
+        if let Some(idempotency) = &self.idempotency {
+            let keys = vec![idempotency.key()];
+            let kept = self.app.table(TABLE).batch_get(keys, Read::Consistent).await?;
+            if let Some(served) = self.replay(kept.into_iter().next())? {
+                return Ok(served);
+            }
+        }
+        Err(Refusal::ScheduleConflict { conflicts_with: there }.into())
+    }
+
+    fn replay(&self, kept: Option<Item>) -> Result<Option<Reply>, Problem> {
+        match (&self.idempotency, kept) {
+            (Some(idempotency), Some(kept)) => idempotency.replay(kept, self.app.clock.now()),
+            _ => Ok(None),
+        }
+    }
+
+    async fn pause(&mut self) -> Result<(), Problem> {
+        if self.patience.pause(self.app).await {
+            return Ok(());
+        }
+        Err(Problem::busy("the calendar keeps changing"))
+    }
+}

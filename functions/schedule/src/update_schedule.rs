@@ -1,0 +1,95 @@
+//! `PUT /schedules/{id}`: make a schedule what the body says, all of it.
+//!
+//! What is left out takes its default. A body that changes nothing writes
+//! nothing: the version stays. The calendar's version guards only a change that
+//! takes up time which the schedule did not have; the schedule's own version
+//! guards every change.
+
+use platform::auth;
+use platform::table::{Item, Key, Patience, Read, Write, WriteError, read};
+use platform::{App, Function, Problem, Reply, Request, http};
+
+use crate::ids::ScheduleId;
+use crate::refusal::Refusal;
+use crate::schedule::Schedule;
+use crate::wanted::Wanted;
+use crate::{TABLE, calendar, keys, reminder};
+
+/// The function.
+pub const FUNCTION: Function = Function::http("update-schedule", |a, r| Box::pin(handle(a, r)));
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let caller = auth::caller(app, &request)?;
+    let id: ScheduleId = http::path(&request, "id")?;
+    let version = http::if_match(&request)?;
+    let wanted = Wanted::of(app, &request, &caller.member_id).await?;
+    update(app, &caller.member_id, &id, version, &wanted).await?.reply()
+}
+
+/// What is there before the change.
+struct Seen {
+    calendar: u64,
+    schedule: Schedule,
+}
+
+/// The schedule as it is after the change.
+async fn update(
+    app: &App,
+    member_id: &str,
+    id: &ScheduleId,
+    version: Option<u64>,
+    wanted: &Wanted,
+) -> Result<Schedule, Problem> {
+    let mut patience = Patience::default();
+    let change_id = app.new_id();
+    loop {
+        let seen = look(app, member_id, id).await?.ok_or(Refusal::ScheduleNotFound)?;
+        if seen.schedule.change_id == change_id {
+            return Ok(seen.schedule); // it was sent before, and arrived late
+        }
+        let Schedule { version: there, .. } = seen.schedule;
+        if version.is_some_and(|version| version != there) {
+            return Err(Refusal::VersionMismatch { version: there }.into());
+        }
+        let changed = seen.schedule.changed(wanted.clone(), &change_id, app.clock.now());
+        if changed.says_the_same_as(&seen.schedule) {
+            return Ok(seen.schedule);
+        }
+        let writes = writes(app, &seen, &changed).await?;
+        match app.table(TABLE).transact(writes, &mut patience).await {
+            Ok(()) => return Ok(changed),
+            Err(WriteError::Refused(_) | WriteError::Conflict(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if !patience.pause(app).await {
+            return Err(Problem::busy("the schedule or its calendar keeps changing"));
+        }
+    }
+}
+
+async fn look(app: &App, member_id: &str, id: &ScheduleId) -> Result<Option<Seen>, Problem> {
+    let calendar_key = keys::calendar(member_id);
+    let keys = vec![calendar_key.clone(), keys::schedule(member_id, id)];
+    let items = app.table(TABLE).batch_get(keys, Read::Consistent).await?;
+    let (calendar, schedule): (Vec<Item>, Vec<Item>) =
+        items.into_iter().partition(|item| Key::of(item).as_ref() == Some(&calendar_key));
+    let Some(schedule) = schedule.into_iter().next() else {
+        return Ok(None);
+    };
+    let calendar = calendar::version_of(calendar.into_iter().next())?;
+    Ok(Some(Seen { calendar, schedule: read(schedule)? }))
+}
+
+/// The writes that put `changed` in the place of what was seen. Refuses if
+/// another schedule is in the way.
+async fn writes(app: &App, seen: &Seen, changed: &Schedule) -> Result<Vec<Write>, Problem> {
+    let mut writes = vec![changed.replace(&seen.schedule)?];
+    if !seen.schedule.covers(changed) {
+        if let Some(conflicts_with) = calendar::collision(app, changed).await? {
+            return Err(Refusal::ScheduleConflict { conflicts_with }.into());
+        }
+        writes.push(calendar::take_up_time(&changed.member_id, seen.calendar)?);
+    }
+    writes.extend(reminder::change(&seen.schedule, changed, app.clock.now())?);
+    Ok(writes)
+}
