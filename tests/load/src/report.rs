@@ -50,7 +50,8 @@ pub(crate) struct Report {
     pub(crate) measured: Measured,
     /// Every phase in order, the measured one included.
     pub(crate) phases: Vec<Part>,
-    /// Requests whose outcome nobody knows, in all phases.
+    /// Requests whose outcome nobody ever knew, in all phases. One that was sent
+    /// again until it was answered is none.
     pub(crate) unknown_outcomes: u64,
     /// Every operation that was called, those of setting up and reading back
     /// included.

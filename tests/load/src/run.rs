@@ -109,11 +109,11 @@ fn report(
     seed: u64,
     outcome: Outcome,
 ) -> Report {
-    let Outcome { phases, is_complete, aside, status, invariants, details } = outcome;
+    let Outcome { phases, is_complete, unknown_outcomes, aside, status, invariants, details } =
+        outcome;
     let part = |phase: &Phase| Part { name: phase.name, measured: (&phase.samples).into() };
     let parts: Vec<Part> = phases.iter().map(part).collect();
     let samples: Vec<&Samples> = phases.iter().map(|phase| &phase.samples).collect();
-    let unknown_outcomes = samples.iter().map(|samples| samples.unknown_outcomes()).sum();
     let timeline = samples[0].seconds();
     let mut requests = BTreeMap::<&'static str, u64>::new();
     for (operation, count) in samples.into_iter().chain(&aside).flat_map(|s| &s.operations) {

@@ -15,6 +15,8 @@ pub(crate) struct Outcome {
     pub(crate) phases: Vec<Phase>,
     /// Whether all were through before the run was stopped.
     pub(crate) is_complete: bool,
+    /// Requests whose outcome nobody ever knew.
+    pub(crate) unknown_outcomes: u64,
     /// Requests of setting up and reading back.
     pub(crate) aside: Vec<Samples>,
     /// The status page before and after. `None` without one.

@@ -39,15 +39,14 @@ impl Report {
     pub(super) fn about(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.users > 0 {
-            let thinking = self.details.closed_model.map(|model| {
-                format!(" and thinks {} to {} s", model.least_think_s, model.most_think_s)
-            });
+            let thinking = self.details.closed_model.map_or_else(
+                || "does not think".to_owned(),
+                |model| format!("thinks {} to {} s", model.least_think_s, model.most_think_s),
+            );
             lines.push(format!(
-                "{} users in a closed model: a user waits for the answer{} before the next \
-                 request, so a slower server gets fewer requests. {}",
-                self.users,
-                thinking.as_deref().unwrap_or_default(),
-                if thinking.is_some() { "" } else { "No think time." }
+                "{} users in a closed model: a user waits for the answer and {thinking} before \
+                 the next request, so a slower server gets fewer requests.",
+                self.users
             ));
         }
         lines.push(match self.events {
@@ -229,7 +228,7 @@ mod tests {
         for figure in [
             "mixed-flow: seed 7, http://127.0.0.1:9000",
             "3 users in a closed model",
-            "and thinks 1 to 5 s",
+            "waits for the answer and thinks 1 to 5 s",
             "What changed was told meanwhile.",
             "2 × 201",
             "30 requests/s; 29.5 requests/s were reached",

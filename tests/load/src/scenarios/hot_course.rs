@@ -88,10 +88,12 @@ pub(crate) async fn run(
     let samples: Vec<Samples> = run.phases.iter().map(|phase| phase.samples.clone()).collect();
     invariants.push(invariants::no_server_error(&samples));
     invariants.push(invariants::only_refusals(&run.plan.expected_refusals(), &samples));
+    let unknown_outcomes = samples.iter().map(Samples::unknown_outcomes).sum();
     let (phases, aside) = (run.phases, vec![set_up.samples(), checked.samples()]);
     let seconds_to_empty = emptied.and_then(Emptied::seconds);
     let details = Details { deciles, seconds_to_empty, ..Details::default() };
-    Ok(Outcome { phases, is_complete, aside, status: before.zip(after), invariants, details })
+    let status = before.zip(after);
+    Ok(Outcome { phases, is_complete, unknown_outcomes, aside, status, invariants, details })
 }
 
 /// Waits until everything is told. `None` if nothing will be.

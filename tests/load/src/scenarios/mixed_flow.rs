@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use self::checks::{Expected, Left};
 use self::kill::Killer;
-use self::ledger::Ledger;
+use self::ledger::{Ledger, Log};
 use self::plan::{ACCOUNTS, Plan};
 pub(crate) use self::plan::{MOST_SLOTS, Shape, Think};
 use self::user::Flow;
@@ -91,7 +91,9 @@ pub(crate) async fn run(
     let buried = dead_letters(&caller, cloud).await?;
     let left = Left { emptied, dead_letters: buried_before.zip(buried) };
     let is_complete = played.is_complete;
-    let expected = Expected { plan: &plan, logs: ledger.logs(), is_complete };
+    let logs = ledger.logs();
+    let unknown_outcomes = logs.iter().map(Log::open).sum();
+    let expected = Expected { plan: &plan, logs, is_complete };
     let mut invariants = checks::all(&expected, &seen, &left);
     let kill = played.kill.take();
     invariants.extend(kill_at.map(|second| killed_in_mid_run(second, kill.as_ref())));
@@ -106,7 +108,7 @@ pub(crate) async fn run(
     // A cloud that was killed has forgotten what it counted.
     let status = before.zip(after).filter(|_| kill_at.is_none());
     let aside = vec![set_up.samples(), checked.samples()];
-    Ok(Outcome { phases, is_complete, aside, status, invariants, details })
+    Ok(Outcome { phases, is_complete, unknown_outcomes, aside, status, invariants, details })
 }
 
 /// Lets everybody play, and kills the cloud meanwhile if it must be.
