@@ -26,7 +26,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
@@ -65,8 +64,6 @@ pub(crate) struct Queues {
     opened_at: Instant,
     /// Counts what changed.
     changes: watch::Sender<u64>,
-    /// The count that [`Queues::changed`] came back with last.
-    seen: AtomicU64,
 }
 
 /// A message that was received.
@@ -111,7 +108,6 @@ impl Queues {
             opened_at: clock.now(),
             clock,
             changes: watch::Sender::new(0),
-            seen: AtomicU64::new(0),
         })
     }
 
@@ -144,20 +140,8 @@ impl Queues {
         Ok(())
     }
 
-    /// Comes back when something was sent, deleted or made visible since it came
-    /// back last, on any queue. Of several who wait, each that waits already is
-    /// woken; who comes later and must not miss a change wants
-    /// [`Queues::changes`].
-    pub(crate) async fn changed(&self) {
-        let mut changes = self.changes.subscribe();
-        let seen = self.seen.load(Ordering::SeqCst);
-        // The sender is ours, so this does not end otherwise.
-        if let Ok(count) = changes.wait_for(|count| *count > seen).await {
-            self.seen.fetch_max(*count, Ordering::SeqCst);
-        }
-    }
-
-    /// A watch that sees every change from now on.
+    /// A watch that sees when something was sent, deleted or made visible, on any
+    /// queue, from now on.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
