@@ -163,7 +163,7 @@ async fn a_schedule_is_deleted_once_and_does_not_come_back() {
         let answers = race(0..16, |n: u32| {
             let (caller, id, wanted) = (&caller, &id, &wanted);
             async move {
-                if n % 2 == 0 {
+                if n.is_multiple_of(2) {
                     return delete(caller, id).await;
                 }
                 let title = format!("{round} {n}");
