@@ -1,5 +1,7 @@
 //! Reminders: when they are sent, and that it is once.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use suites::{Caller, World, instant, race};
 
@@ -220,4 +222,13 @@ async fn a_run_without_anything_to_do_succeeds_whatever_its_event_says() {
         assert_eq!(run.usage.calls_of("Query"), 8);
         assert_eq!(run.usage.total_calls(), 8);
     }
+}
+
+#[test]
+fn a_run_ends_before_its_time_out_and_runs_come_every_minute() {
+    let template = local::template::Template::of_checkout().unwrap();
+    let function = template.functions.iter().find(|f| f.name == "send-reminders").unwrap();
+    assert!(function.timeout - schedule::send_reminders::RUN >= Duration::from_secs(6));
+    let template = std::fs::read_to_string(suites::project().join("template.yaml")).unwrap();
+    assert!(template.contains("ScheduleExpression: rate(1 minute)"));
 }
