@@ -1,8 +1,8 @@
 //! `POST /schedules`: put a schedule into the caller's calendar.
 //!
 //! Two reads and one transaction. Only the version of the calendar ties them
-//! together: whoever takes up time in between changes it, and then the search
-//! for a collision begins anew.
+//! together: whoever takes up time in between changes it, and then everything
+//! begins anew.
 
 use platform::auth;
 use platform::idempotency::Idempotency;
@@ -21,8 +21,8 @@ pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)
 const NAME: &str = "create-schedule";
 
 /// Writes of the transaction, in order: a failed condition is known by its
-/// place. The reminder, which comes last, has none.
-const CALENDAR: usize = 0;
+/// place. The calendar's, the first, only says that somebody was faster; the
+/// reminder, the last, has none.
 const SCHEDULE: usize = 1;
 const KEPT_ANSWER: usize = 2;
 
@@ -47,31 +47,44 @@ struct Attempt<'a> {
     patience: Patience,
 }
 
-/// What came of a read or a write.
-enum Outcome {
-    /// The answer: now, or when the request was first served.
+/// What there is before anything is written.
+enum Seen {
+    /// The answer that this request got when it was first served.
     Served(Reply),
-    /// Not yet: the calendar has this version.
+    /// The version of the calendar.
     Calendar(u64),
 }
 
 impl Attempt<'_> {
     async fn create(mut self) -> Result<Reply, Problem> {
-        let mut outcome = self.look().await?;
         loop {
-            let seen = match outcome {
-                Outcome::Served(reply) => return Ok(reply),
-                Outcome::Calendar(version) => version,
+            // Read anew each time: a version from before a pause is old already.
+            let calendar = match self.look().await? {
+                Seen::Served(reply) => return Ok(reply),
+                Seen::Calendar(version) => version,
             };
             if let Some(id) = calendar::collision(self.app, &self.schedule).await? {
                 return self.refuse(id).await;
             }
-            outcome = self.write(seen).await?;
+            let writes = self.writes(calendar)?;
+            match self.app.table(TABLE).transact(writes, &mut self.patience).await {
+                Ok(()) => return Ok(self.reply),
+                Err(WriteError::Refused(refusals)) => {
+                    if let Some(served) = self.explain(refusals)? {
+                        return Ok(served);
+                    }
+                }
+                Err(WriteError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !self.patience.pause(self.app).await {
+                return Err(Problem::busy("the calendar keeps changing"));
+            }
         }
     }
 
     /// Reads the calendar, and whether the request was served before.
-    async fn look(&self) -> Result<Outcome, Problem> {
+    async fn look(&self) -> Result<Seen, Problem> {
         let calendar_key = keys::calendar(&self.schedule.member_id);
         let mut keys = vec![calendar_key.clone()];
         keys.extend(self.idempotency.as_ref().map(Idempotency::key));
@@ -79,34 +92,17 @@ impl Attempt<'_> {
         let (calendar, kept): (Vec<Item>, Vec<Item>) =
             items.into_iter().partition(|item| Key::of(item).as_ref() == Some(&calendar_key));
         if let Some(served) = self.replay(kept.into_iter().next())? {
-            return Ok(Outcome::Served(served));
+            return Ok(Seen::Served(served));
         }
-        calendar::version_of(calendar.into_iter().next()).map(Outcome::Calendar)
+        calendar::version_of(calendar.into_iter().next()).map(Seen::Calendar)
     }
 
-    /// Writes everything, if the calendar still has the version `seen`.
-    async fn write(&mut self, seen: u64) -> Result<Outcome, Problem> {
-        loop {
-            let writes = self.writes(seen)?;
-            match self.app.table(TABLE).transact(writes, &mut self.patience).await {
-                Ok(()) => return Ok(Outcome::Served(self.reply.clone())),
-                Err(WriteError::Refused(refusals)) => {
-                    let outcome = self.explain(refusals, seen)?;
-                    if matches!(outcome, Outcome::Calendar(_)) {
-                        self.pause().await?;
-                    }
-                    return Ok(outcome);
-                }
-                Err(WriteError::Conflict(_)) => self.pause().await?,
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    fn writes(&self, seen: u64) -> Result<Vec<Write>, Problem> {
+    fn writes(&self, calendar: u64) -> Result<Vec<Write>, Problem> {
         let now = self.app.clock.now();
-        let mut writes =
-            vec![calendar::take_up_time(&self.schedule.member_id, seen)?, self.schedule.create()?];
+        let mut writes = vec![
+            calendar::take_up_time(&self.schedule.member_id, calendar)?,
+            self.schedule.create()?,
+        ];
         if let Some(idempotency) = &self.idempotency {
             writes.push(idempotency.write(&self.reply, now)?);
         }
@@ -114,19 +110,14 @@ impl Attempt<'_> {
         Ok(writes)
     }
 
-    /// Why conditions failed, by the items that they met.
-    fn explain(&self, mut refusals: Refusals, seen: u64) -> Result<Outcome, Problem> {
-        if let Some(kept) = refusals.take(KEPT_ANSWER)
-            && let Some(served) = self.replay(kept)?
-        {
-            return Ok(Outcome::Served(served));
+    /// The answer, if the conditions that failed say that the request was served
+    /// before. Else somebody was faster.
+    fn explain(&self, mut refusals: Refusals) -> Result<Option<Reply>, Problem> {
+        if let Some(kept) = refusals.take(KEPT_ANSWER) {
+            return self.replay(kept);
         }
-        if refusals.includes(SCHEDULE) {
-            // Nobody else has this id: it was sent before, and arrived late.
-            return Ok(Outcome::Served(self.reply.clone()));
-        }
-        let calendar = refusals.take(CALENDAR);
-        Ok(Outcome::Calendar(calendar.map_or(Ok(seen), calendar::version_of)?))
+        // Nobody else has this id: it was sent before, and arrived late.
+        Ok(refusals.includes(SCHEDULE).then(|| self.reply.clone()))
     }
 
     /// Refuses because of the schedule that is there, unless it is this very
@@ -147,12 +138,5 @@ impl Attempt<'_> {
             (Some(idempotency), Some(kept)) => idempotency.replay(kept, self.app.clock.now()),
             _ => Ok(None),
         }
-    }
-
-    async fn pause(&mut self) -> Result<(), Problem> {
-        if self.patience.pause(self.app).await {
-            return Ok(());
-        }
-        Err(Problem::busy("the calendar keeps changing"))
     }
 }

@@ -133,3 +133,66 @@ impl Waiting {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::ProgressStatus;
+
+    const NOW: i64 = 1_893_456_000_000;
+
+    fn schedule(starts_at_ms: i64, before: Option<u32>) -> Schedule {
+        Schedule {
+            schedule_id: "01941f29-7c00-7000-8000-000000000001".parse().unwrap(),
+            member_id: "m".to_owned(),
+            version: 1,
+            updated_at_ms: NOW,
+            change_id: "c".to_owned(),
+            starts_at_ms,
+            ends_at_ms: starts_at_ms + MINUTE_MS,
+            title: "Dentist".to_owned(),
+            contents: String::new(),
+            progress_status: ProgressStatus::Planned,
+            remind_before_minutes: before,
+        }
+    }
+
+    fn set_now(starts_at_ms: i64, before: Option<u32>) -> Option<Reminder> {
+        Reminder::of(&schedule(starts_at_ms, before), Instant::from_millis(NOW))
+    }
+
+    #[test]
+    fn a_reminder_is_due_so_long_before_the_start() {
+        let reminder = set_now(NOW + 90 * MINUTE_MS, Some(60)).unwrap();
+        assert_eq!(reminder.due_at_ms, NOW + 30 * MINUTE_MS);
+        let position = reminder.index1_sk.unwrap();
+        assert_eq!(keys::parse_due_position(&position), Some(reminder.due_at_ms));
+        assert_eq!(set_now(NOW, None), None);
+    }
+
+    #[test]
+    fn it_waits_unless_the_schedule_has_begun() {
+        let waits =
+            |starts_at_ms, before| set_now(starts_at_ms, before).unwrap().index1_pk.is_some();
+        assert!(waits(NOW + 1, Some(40_320)));
+        assert!(waits(NOW, Some(0)));
+        assert!(!waits(NOW - 1, Some(0)));
+        assert!(!waits(-1_000_000, Some(40_320)));
+    }
+
+    #[test]
+    fn what_the_index_has_is_read_or_named() {
+        let reminder = set_now(NOW, Some(5)).unwrap();
+        let item = reminder.to_item().unwrap();
+        let waiting = Waiting::of(&item).unwrap();
+        assert_eq!(
+            (waiting.key.sk.as_str(), waiting.due_at_ms),
+            ("REMINDER#01941f29-7c00-7000-8000-000000000001", NOW - 5 * MINUTE_MS,)
+        );
+        for missing in ["pk", "sk", "index1_sk"] {
+            let mut item = item.clone();
+            item.remove(missing);
+            assert!(Waiting::of(&item).is_err(), "{missing}");
+        }
+    }
+}

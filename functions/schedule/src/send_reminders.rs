@@ -17,9 +17,9 @@ use crate::{TABLE, keys};
 /// The function.
 pub const FUNCTION: Function = Function::schedule("send-reminders", |a| Box::pin(handle(a)));
 
-/// How long a run begins to send reminders: its time-out less what one may
-/// take. The next run goes on.
-const RUN: Duration = Duration::from_secs(50);
+/// How long a run goes on to begin with reminders: less than its time-out by
+/// what one may take. The next run does the rest.
+pub const RUN: Duration = Duration::from_secs(50);
 
 /// Reminders that are being sent at a time.
 const AT_ONCE: usize = 25;

@@ -2,15 +2,17 @@
 //!
 //! It reads `template.yaml`, makes its tables in an embedded DynamoDB and its
 //! queues in an SQS of its own, and runs the functions that Lambda runs behind
-//! the API that the template declares:
+//! the API and the event sources that the template declares:
 //!
 //! ```text
 //!  server ── sockets ─┐
-//!  Cloud::request ────┴► routes ► gateway (event) ► pool (environment)
-//!                                                     │ the function
-//!  Cloud::clients, the services' ports ───────┐       │ its SDK clients
-//!                                             ▼       ▼
-//!                                      layer (faults) ► Embedded, Queues
+//!  Cloud::request ────┴► routes ► gateway (event) ► pool (environment) ◄─┐
+//!                                                     │ the function     │
+//!  Cloud::clients, the services' ports ───────┐       │ its SDK clients  │
+//!                                             ▼       ▼                  │
+//!                                      layer (faults) ► Embedded, Queues │
+//!                                                          │ what changed│
+//!                                                          └► sources ───┘
 //! ```
 //!
 //! ```no_run

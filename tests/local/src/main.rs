@@ -65,6 +65,9 @@ struct Serve {
     /// Starts without courses and students.
     #[arg(long)]
     no_sample_data: bool,
+    /// Keeps changes, messages and schedules from their functions.
+    #[arg(long)]
+    no_events: bool,
 }
 
 #[derive(Args)]
@@ -168,6 +171,7 @@ async fn serve_until_told(serve: Serve) -> Result<(), Box<dyn Error>> {
         data_dir: serve.data_dir,
         environments: serve.environments,
         sample_data: !serve.no_sample_data,
+        events: !serve.no_events,
         ..Options::default()
     })
     .await?;
@@ -219,7 +223,8 @@ mod tests {
     #[test]
     fn to_serve_is_what_is_done_without_a_command() {
         Cli::command().debug_assert();
-        assert_eq!(parse("local --port 0 --no-sample-data").unwrap().serve.port, 0);
+        let serve = parse("local --port 0 --no-sample-data --no-events").unwrap().serve;
+        assert!(serve.port == 0 && serve.no_sample_data && serve.no_events);
         let named = parse("local serve --environments 7").unwrap().command;
         assert!(matches!(named, Some(Command::Serve(Serve { environments: 7, port: 9000, .. }))));
     }

@@ -140,7 +140,8 @@ impl Queues {
         Ok(())
     }
 
-    /// A watch that sees every change from now on.
+    /// A watch that sees when something was sent, deleted or made visible, on any
+    /// queue, from now on.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use local::Cloud;
 use platform::meter::Usage;
-use platform::table::{AttributeValue, Item, s};
-use schedule::TABLE;
+use platform::table::{AttributeValue, Item, n as number, s};
 use schedule::reminder::Reminder;
 use schedule::schedule::Schedule;
+use schedule::{ScheduleId, TABLE, keys};
 use serde_json::{Value, json};
-use suites::{Answer, Caller, World};
+use suites::{Answer, Caller, World, instant};
 
 /// The body of a schedule.
 pub(crate) fn body(start: &str, end: &str) -> Value {
@@ -69,6 +70,34 @@ pub(crate) async fn send_reminders(world: &World) -> Usage {
     let run = world.cloud.invoke_event("send-reminders", json!({})).await.expect("a function");
     run.response.expect("a run succeeds");
     run.usage
+}
+
+/// Puts `count` reminders of member `m1` into the table that were due at the
+/// beginning of 2030, where it matters only that they wait.
+pub(crate) async fn put_waiting(world: &World, count: usize) {
+    let due_at_ms = instant("2030-01-01T00:00:00Z").as_millis();
+    let writes = (0..count).map(|n| {
+        let id: ScheduleId = format!("01941f29-7c00-7000-8000-{n:012x}").parse().expect("an id");
+        let mut item = keys::reminder("m1", &id).into_item();
+        item.extend([
+            ("schedule_id".to_owned(), s(id.as_str())),
+            ("member_id".to_owned(), s("m1")),
+            ("version".to_owned(), number(1)),
+            ("title".to_owned(), s("Dentist")),
+            ("schedule_starts_at_ms".to_owned(), number(due_at_ms)),
+            ("due_at_ms".to_owned(), number(due_at_ms)),
+            ("index1_pk".to_owned(), s(keys::due_partition_of(&id))),
+            ("index1_sk".to_owned(), s(keys::due_position(due_at_ms, &id))),
+        ]);
+        let put = PutRequest::builder().set_item(Some(item)).build().expect("complete");
+        WriteRequest::builder().put_request(put).build()
+    });
+    let writes: Vec<WriteRequest> = writes.collect();
+    for batch in writes.chunks(25) {
+        let write = world.cloud.client().batch_write_item();
+        let write = write.request_items(TABLE.default, batch.to_vec());
+        write.send().await.expect("reminders are written");
+    }
 }
 
 /// What the table holds of a member.

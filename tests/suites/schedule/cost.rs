@@ -66,17 +66,17 @@ async fn every_operation_costs_the_same_with_1_100_and_500_schedules() {
     assert_eq!(few, costs(100).await);
     assert_eq!(few, costs(480).await);
     let most = |name: &str| match name {
-        "create" => (3, 2.0, 12.0),
-        "create with a key" => (3, 3.0, 14.0),
+        "create" => (3, 2.0, 8.0),
+        "create with a key" => (3, 3.0, 10.0),
         "create again" => (1, 2.0, 0.0),
         "create, refused" => (2, 2.0, 0.0),
-        "move" => (3, 3.0, 14.0),
-        "rename" => (2, 2.0, 5.0),
+        "move" => (3, 3.0, 10.0),
+        "rename" => (2, 2.0, 4.0),
         "change nothing" => (1, 2.0, 0.0),
         "get" => (1, 1.0, 0.0),
         "list" => (3, 12.0, 0.0),
         "list on" => (2, 11.0, 0.0),
-        _ => (1, 0.0, 8.0),
+        _ => (1, 0.0, 6.0),
     };
     for (name, usage) in few {
         let (calls, read_units, write_units) = most(name);

@@ -8,8 +8,8 @@ use serde_json::json;
 use suites::{World, count, race};
 
 use crate::calendar::{
-    assert_sound, create, created, delete, get, id_of, on_the_second, reminder, send_reminders,
-    update, waiting, with,
+    assert_sound, create, created, delete, get, id_of, on_the_second, put_waiting, reminder,
+    send_reminders, update, waiting, with,
 };
 
 const WRITE: &str = "TransactWriteItems";
@@ -227,11 +227,7 @@ async fn a_reminder_is_sent_once_whatever_becomes_of_the_answers() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_cannot_send_says_so_in_time_and_the_next_one_sends() {
     let world = World::start().await;
-    for member in 0..300 {
-        let wanted = with(on_the_second("09:00", "10:00"), "remindBeforeMinutes", 10);
-        created(&world.as_member(&format!("m{member}")), wanted).await;
-    }
-    world.clock.advance(48 * 60 * 60 * 1000);
+    put_waiting(&world, 300).await;
     world.faults.always(WRITE, Fault::Throttled);
     let run = world.cloud.invoke_event("send-reminders", json!({})).await.unwrap();
     assert_eq!(run.response.unwrap_err().code, "BUSY");

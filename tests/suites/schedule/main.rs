@@ -10,6 +10,7 @@ mod delete_schedule;
 mod faults;
 mod get_schedule;
 mod list_schedules;
+mod model;
 mod races;
 mod reminders;
 mod times;

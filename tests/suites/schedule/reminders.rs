@@ -1,11 +1,13 @@
 //! Reminders: when they are sent, and that it is once.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use suites::{Caller, World, instant, race};
 
 use crate::calendar::{
-    assert_sound, body, created, delete, holdings, on_the_second, reminder, send_reminders, update,
-    waiting, with,
+    assert_sound, body, created, delete, holdings, on_the_second, put_waiting, reminder,
+    send_reminders, update, waiting, with,
 };
 
 const MINUTE_MS: i64 = 60 * 1000;
@@ -72,19 +74,12 @@ async fn it_is_sent_once_however_often_and_late_one_looks() {
 #[tokio::test]
 async fn a_backlog_of_many_pages_is_sent_in_one_run() {
     let world = World::start().await;
-    for minute in 0..1_000_u32 {
-        let at = |minute: u32| {
-            let (day, hour, minute) = (2 + minute / 1_440, minute / 60 % 24, minute % 60);
-            format!("2030-01-{day:02}T{hour:02}:{minute:02}:00Z")
-        };
-        let wanted = with(body(&at(minute), &at(minute + 1)), "remindBeforeMinutes", 0);
-        created(&me(&world), wanted).await;
-    }
-    go_to(&world, "2030-01-05T00:00:00Z");
+    put_waiting(&world, 1_000).await;
+    assert_eq!(waiting(&world).await, 1_000);
     send_reminders(&world).await;
     assert_eq!(waiting(&world).await, 0);
-    let holdings = assert_sound(&world, "m1").await;
-    assert_eq!(holdings.reminders.values().filter(|r| r.fired_at_ms.is_some()).count(), 1_000);
+    let reminders = holdings(&world, "m1").await.reminders;
+    assert_eq!(reminders.values().filter(|r| r.fired_at_ms.is_some()).count(), 1_000);
 }
 
 #[tokio::test]
@@ -227,4 +222,13 @@ async fn a_run_without_anything_to_do_succeeds_whatever_its_event_says() {
         assert_eq!(run.usage.calls_of("Query"), 8);
         assert_eq!(run.usage.total_calls(), 8);
     }
+}
+
+#[test]
+fn a_run_ends_before_its_time_out_and_runs_come_every_minute() {
+    let template = local::template::Template::of_checkout().unwrap();
+    let function = template.functions.iter().find(|f| f.name == "send-reminders").unwrap();
+    assert!(function.timeout - schedule::send_reminders::RUN >= Duration::from_secs(6));
+    let template = std::fs::read_to_string(suites::project().join("template.yaml")).unwrap();
+    assert!(template.contains("ScheduleExpression: rate(1 minute)"));
 }

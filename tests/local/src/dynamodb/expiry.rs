@@ -1,8 +1,8 @@
 //! Expiry: items whose time is over are deleted, and their stream says by whom.
 //!
 //! By the cloud's clock, which the embedded database's own sweep does not know.
-//! What has expired is found without a lock; each deletion has the condition
-//! that the item's time is still the one seen.
+//! Writers wait for no search, and each deletion has the condition that the
+//! item's time is still the one seen.
 
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
@@ -16,12 +16,20 @@ use platform::clock::Instant;
 /// ([source](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html)).
 const FIVE_YEARS_S: i64 = 5 * 365 * 86_400;
 
-/// How many items are looked for at once.
-const PAGE: i64 = 1_000;
+/// How many items are looked at before others have their turn.
+const PAGE: u32 = 2_000;
 
 /// Who deletes, as a stream's record has it
 /// ([source](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html)).
 const IDENTITY: &str = r#"{"type":"Service","principalId":"dynamodb.amazonaws.com"}"#;
+
+/// Some items of a table.
+struct Page {
+    /// The last of them.
+    last: i64,
+    /// Those whose time is over.
+    expired: Vec<Value>,
+}
 
 impl Embedded {
     /// Deletes the items that have expired, and says how many there were.
@@ -33,40 +41,48 @@ impl Embedded {
         let mut deleted = 0;
         for table in tables {
             let Some(attribute) = &table.ttl_attribute else { continue };
-            loop {
-                let expired = self.expired(table, attribute, now)?;
-                let mut progress = 0;
-                for item in &expired {
-                    progress += usize::from(self.delete_expired(table, attribute, item)?);
+            let mut after = 0;
+            while let Some(page) = self.page(table, attribute, after, now)? {
+                after = page.last;
+                for item in &page.expired {
+                    deleted += usize::from(self.delete_expired(table, attribute, item)?);
                     tokio::task::yield_now().await;
                 }
-                deleted += progress;
-                if progress == 0 {
-                    break;
-                }
+                tokio::task::yield_now().await;
             }
         }
         Ok(deleted)
     }
 
-    fn expired(
+    /// Looks at the items after the row `after`; `None` if there are none.
+    fn page(
         &self,
         table: &Table,
         attribute: &str,
+        after: i64,
         now: Instant,
-    ) -> Result<Vec<Value>, StorageError> {
+    ) -> Result<Option<Page>, StorageError> {
         let connection = self.streams().connection();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT item_json FROM \"{}\"
-             WHERE CAST(json_extract(item_json, ?1) AS REAL) < ?2
-               AND CAST(json_extract(item_json, ?1) AS REAL) > ?3 LIMIT ?4",
+            "SELECT rowid, CASE WHEN CAST(json_extract(item_json, ?1) AS REAL) < ?2
+                                 AND CAST(json_extract(item_json, ?1) AS REAL) > ?3
+                           THEN item_json END
+             FROM \"{}\" WHERE rowid > ?4 ORDER BY rowid LIMIT {PAGE}",
             table.name
         ))?;
         let (path, now_s) = (format!("$.\"{attribute}\".N"), now.as_seconds());
-        let parameters = rusqlite::params![path, now_s, now_s - FIVE_YEARS_S, PAGE];
-        let items = statement.query_map(parameters, |row| row.get::<_, String>(0))?;
-        let items = items.collect::<Result<Vec<_>, _>>()?;
-        Ok(items.iter().filter_map(|item| serde_json::from_str(item).ok()).collect())
+        let parameters = rusqlite::params![path, now_s, now_s - FIVE_YEARS_S, after];
+        let rows = statement.query_map(parameters, |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?))
+        })?;
+        let mut page = None;
+        for row in rows {
+            let (last, expired) = row?;
+            let page = page.get_or_insert_with(|| Page { last, expired: Vec::new() });
+            page.last = last;
+            page.expired.extend(expired.and_then(|item| serde_json::from_str(&item).ok()));
+        }
+        Ok(page)
     }
 
     /// Deletes one item. Nobody reads the stream until the record says by whom.

@@ -21,8 +21,14 @@ struct Metric {
     name: &'static str,
     help: &'static str,
     kind: Kind,
-    /// What follows the name, the labels and the value of each figure.
-    samples: Vec<(&'static str, Vec<(&'static str, String)>, f64)>,
+    samples: Vec<Sample>,
+}
+
+struct Sample {
+    /// What follows the metric's name.
+    part: &'static str,
+    labels: Vec<(&'static str, String)>,
+    value: f64,
 }
 
 impl Metric {
@@ -36,7 +42,7 @@ impl Metric {
 
     fn add_part(&mut self, part: &'static str, labels: &[(&'static str, &str)], value: f64) {
         let labels = labels.iter().map(|(name, value)| (*name, (*value).to_owned()));
-        self.samples.push((part, labels.collect(), value));
+        self.samples.push(Sample { part, labels: labels.collect(), value });
     }
 
     fn write(&self, text: &mut String) {
@@ -48,7 +54,7 @@ impl Metric {
         let (name, help) = (self.name, escape_help(self.help));
         let _ = writeln!(text, "# HELP {name} {help}"); // writing to a text cannot fail
         let _ = writeln!(text, "# TYPE {name} {kind}");
-        for (part, labels, value) in &self.samples {
+        for Sample { part, labels, value } in &self.samples {
             let labels: Vec<_> = labels
                 .iter()
                 .map(|(name, value)| format!("{name}=\"{}\"", escape_label(value)))

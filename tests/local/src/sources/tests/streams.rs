@@ -138,7 +138,7 @@ async fn a_lane_that_is_stuck_holds_back_the_position_but_not_the_other_lanes() 
     let handed = bench.batches(PK).concat();
     assert!(handed.len() >= 6, "{handed:?}");
     let stuck = bench.lag()["records"].as_u64().unwrap();
-    assert_eq!(stuck as usize, keys.len() + 1 - handed.len(), "{handed:?}");
+    assert_eq!(stuck, (keys.len() + 1 - handed.len()) as u64, "{handed:?}");
     drop(bench);
     let bench = Bench::in_folder(folder.path(), &events);
     bench.cloud.settle().await;
