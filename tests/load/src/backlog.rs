@@ -13,8 +13,8 @@ use crate::invariants::Invariant;
 use crate::record::three_digits;
 use crate::status::{Status, Waiting};
 
-/// How often to look whether something waits still.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often to look at the status page.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Looks in a row that must find nothing: between two of them a record may be
 /// on its way from a stream to a queue.
 const EMPTY_LOOKS: u32 = 2;
@@ -33,37 +33,92 @@ pub(crate) struct Depth {
     pub(crate) depth: u64,
 }
 
-/// Looks at the status page each second.
+/// Looks at the status page, from the beginning of the load on until it is
+/// dropped.
 pub(crate) struct Watch {
-    depths: Arc<Mutex<Vec<Depth>>>,
+    started: Instant,
+    looks: Arc<Mutex<Vec<Look>>>,
     task: JoinHandle<()>,
 }
 
+/// What one look found.
+#[derive(Clone, Copy)]
+struct Look {
+    at: Instant,
+    waiting: Waiting,
+}
+
 impl Watch {
-    /// Begins with second 0.
-    pub(crate) fn start(call: Arc<dyn Call>) -> Self {
-        let depths = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(watch(call, Arc::clone(&depths)));
-        Self { depths, task }
+    /// Begins with second 0. `None` if there is no page to look at.
+    pub(crate) async fn start(call: Arc<dyn Call>) -> Option<Self> {
+        waiting(&*call).await?;
+        let started = Instant::now();
+        let looks = Arc::new(Mutex::new(Vec::new()));
+        let task = tokio::spawn(watch(call, Arc::clone(&looks)));
+        Some(Self { started, looks, task })
     }
 
-    /// What waited until now. Seconds in which the page did not answer are not
-    /// there.
+    /// Waits until nothing waits in streams and queues, and says how long that
+    /// took from `since` on, which may lie in the past.
+    pub(crate) async fn until_empty(&self, since: Instant) -> Emptied {
+        let (mut seen, mut empty, mut empty_at) = (0, 0, since);
+        let (mut least, mut latest, mut lessened_at) = (u64::MAX, Waiting::default(), since);
+        loop {
+            for look in self.looks_from(seen) {
+                seen += 1;
+                latest = look.waiting;
+                let depth = latest.depth();
+                if look.at < since {
+                    continue;
+                }
+                empty_at = if empty == 0 { look.at } else { empty_at };
+                empty = if depth == 0 { empty + 1 } else { 0 };
+                if empty == EMPTY_LOOKS {
+                    return Emptied::After(empty_at - since);
+                }
+                if depth < least {
+                    (least, lessened_at) = (depth, look.at);
+                }
+            }
+            if lessened_at.elapsed() >= STALLED_AFTER {
+                return Emptied::Stalled(latest);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn looks_from(&self, place: usize) -> Vec<Look> {
+        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.iter().skip(place).copied().collect()
+    }
+
+    /// What waited, by the first look in each second. Seconds in which the page
+    /// did not answer are not there.
     pub(crate) fn stop(self) -> Vec<Depth> {
-        self.task.abort();
-        std::mem::take(&mut *self.depths.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut depths: Vec<Depth> = Vec::new();
+        for look in self.looks_from(0) {
+            let second = (look.at - self.started).as_secs();
+            if depths.last().is_none_or(|last| last.second < second) {
+                depths.push(Depth { second, depth: look.waiting.depth() });
+            }
+        }
+        depths
     }
 }
 
-async fn watch(call: Arc<dyn Call>, depths: Arc<Mutex<Vec<Depth>>>) {
-    let started = Instant::now();
-    let mut seconds = tokio::time::interval(Duration::from_secs(1));
-    seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn watch(call: Arc<dyn Call>, looks: Arc<Mutex<Vec<Look>>>) {
+    let mut times = tokio::time::interval(LOOK_EVERY);
+    times.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
-        let second = (seconds.tick().await - started).as_secs();
+        let at = times.tick().await;
         if let Some(waiting) = waiting(&*call).await {
-            let depth = Depth { second, depth: waiting.depth() };
-            depths.lock().unwrap_or_else(PoisonError::into_inner).push(depth);
+            looks.lock().unwrap_or_else(PoisonError::into_inner).push(Look { at, waiting });
         }
     }
 }
@@ -107,35 +162,6 @@ impl Emptied {
                 "there is no status page; waited until notifications became no more",
             ),
         }
-    }
-}
-
-/// Waits until nothing waits in streams and queues.
-pub(crate) async fn wait_until_empty(call: &dyn Call) -> Emptied {
-    let started = Instant::now();
-    let Some(mut least) = waiting(call).await else {
-        return Emptied::Unseen;
-    };
-    let (mut latest, mut lessened_at, mut empty_at, mut looks) = (least, started, started, 0);
-    loop {
-        if latest.depth() > 0 {
-            looks = 0;
-        } else {
-            empty_at = if looks == 0 { Instant::now() } else { empty_at };
-            looks += 1;
-        }
-        if looks == EMPTY_LOOKS {
-            return Emptied::After(empty_at - started);
-        }
-        if latest.depth() < least.depth() {
-            (least, lessened_at) = (latest, Instant::now());
-        }
-        if lessened_at.elapsed() >= STALLED_AFTER {
-            return Emptied::Stalled(latest);
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
-        // A page that does not answer for once says nothing new.
-        latest = waiting(call).await.unwrap_or(latest);
     }
 }
 
@@ -213,20 +239,33 @@ mod tests {
         Page(Mutex::new(depths.to_vec()))
     }
 
+    async fn watch(depths: &[u64]) -> Watch {
+        Watch::start(Arc::new(page(depths))).await.unwrap()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn empty_is_what_two_looks_find_empty() {
-        let emptied = wait_until_empty(&page(&[5, 0, 3, 0, 0])).await;
+        let watch = watch(&[9, 5, 0, 3, 0, 0]).await;
+        let emptied = watch.until_empty(Instant::now()).await;
         assert_eq!(emptied, Emptied::After(LOOK_EVERY * 3));
-        let emptied = wait_until_empty(&page(&[0])).await;
-        assert_eq!(emptied.seconds(), Some(0.0));
+        assert_eq!(emptied.seconds(), Some(0.75));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_empty_before_anybody_asked_is_known() {
+        let watch = watch(&[9, 0, 0, 2, 0]).await;
+        let end_of_load = Instant::now() + LOOK_EVERY * 2;
+        tokio::time::sleep(LOOK_EVERY * 20).await;
+        assert_eq!(watch.until_empty(end_of_load).await, Emptied::After(LOOK_EVERY));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_does_not_become_less_is_given_up() {
         let started = Instant::now();
-        let emptied = wait_until_empty(&page(&[9, 8, 7])).await;
+        let emptied = watch(&[9, 8, 7]).await.until_empty(started).await;
         assert_eq!(emptied, Emptied::Stalled(Waiting { records: 7, messages: 0 }));
-        assert_eq!(started.elapsed(), STALLED_AFTER + LOOK_EVERY * 2);
+        assert_eq!(started.elapsed(), STALLED_AFTER + LOOK_EVERY);
+        assert!(emptied.invariant().is_broken());
     }
 
     #[tokio::test(start_paused = true)]
@@ -238,13 +277,14 @@ mod tests {
                 Ok(Answer { status: 404, body: Vec::new() })
             }
         }
-        assert_eq!(wait_until_empty(&Nothing).await, Emptied::Unseen);
+        assert!(Watch::start(Arc::new(Nothing)).await.is_none());
+        assert_eq!(Emptied::Unseen.invariant().held, None);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn every_second_is_looked_at_once() {
-        let watch = Watch::start(Arc::new(page(&[1, 2, 3])));
-        tokio::time::sleep(Duration::from_millis(2_500)).await;
+    async fn every_second_is_told_by_its_first_look() {
+        let watch = watch(&[0, 1, 9, 9, 9, 2, 9, 9, 9, 3]).await;
+        tokio::time::sleep(Duration::from_millis(2_100)).await;
         let depth = |second, depth| Depth { second, depth };
         assert_eq!(watch.stop(), [depth(0, 1), depth(1, 2), depth(2, 3)]);
     }

@@ -172,6 +172,11 @@ impl Samples {
         self.first_sent
     }
 
+    /// When the last answer came.
+    pub(crate) fn last_answered(&self) -> Option<Instant> {
+        self.last_answered
+    }
+
     /// Second by second, the last one included that is not over yet.
     pub(crate) fn seconds(&self) -> Vec<Second> {
         let mut seconds = self.seconds.clone();

@@ -15,13 +15,15 @@ mod told;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use self::checks::Expected;
 use self::ledger::Ledger;
 pub(crate) use self::plan::{MOST, Plan, Shape};
 use self::rush::{Action, Errand, Rush};
 pub(crate) use self::setup::create;
 use super::Outcome;
-use crate::backlog::{self, Emptied};
+use crate::backlog::{Emptied, Watch};
 use crate::caller::Caller;
 use crate::cloud::{Cloud, Events};
 use crate::error::Error;
@@ -65,6 +67,8 @@ pub(crate) async fn run(
     progress::show("set-up", plan.setup_requests(), &set_up, creating).await?;
     plan.sign_tokens(cloud)?;
 
+    let is_told = cloud.events() != Some(Events::Paused);
+    let watch = if is_told { Watch::start(Arc::new(wire.clone())).await } else { None };
     let plan = Arc::new(plan);
     let ledger = Arc::new(Ledger::new(plan.students()));
     let mut run = Run { cloud, users, wire: wire.clone(), plan, ledger, phases: Vec::new() };
@@ -74,7 +78,7 @@ pub(crate) async fn run(
         fits = run.drop_and_try_again(random).await?;
     }
 
-    let emptied = wait_until_told(cloud, &wire).await;
+    let emptied = if is_told { Some(run.wait_until_told(watch).await) } else { None };
     let checked = Arc::new(Recorder::new()?);
     let staff = Caller::new(Arc::new(wire.clone()), &checked);
     let reading = read_back::read(&staff, &staff_token, &run.plan);
@@ -96,16 +100,8 @@ pub(crate) async fn run(
     Ok(Outcome { phases, is_complete, unknown_outcomes, aside, status, invariants, details })
 }
 
-/// Waits until everything is told. `None` if nothing will be.
-async fn wait_until_told(cloud: &Cloud, wire: &Wire) -> Option<Emptied> {
-    if cloud.events() == Some(Events::Paused) {
-        return None;
-    }
-    progress::say("waiting until everything is told");
-    Some(backlog::wait_until_empty(wire).await)
-}
-
-/// What must be true of what was told, once nothing waits.
+/// What must be true of what was told, once nothing waits. `None` if nothing was
+/// to be told.
 async fn told(
     emptied: Option<Emptied>,
     expected: &Expected<'_>,
@@ -161,6 +157,16 @@ impl Run<'_> {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         Ok(self.play("enroll again", tries, None).await?.then_some(fits))
+    }
+
+    /// Waits until everything is told.
+    async fn wait_until_told(&self, watch: Option<Watch>) -> Emptied {
+        let Some(watch) = watch else {
+            return Emptied::Unseen;
+        };
+        progress::say("waiting until everything is told");
+        let ended = self.phases.last().and_then(|phase| phase.samples.last_answered());
+        watch.until_empty(ended.unwrap_or_else(Instant::now)).await
     }
 
     async fn play(

@@ -28,7 +28,7 @@ use self::plan::{ACCOUNTS, Plan};
 pub(crate) use self::plan::{MOST_SLOTS, Shape, Think};
 use self::user::Flow;
 use super::Outcome;
-use crate::backlog::{self, Depth, Emptied, Growth, Watch};
+use crate::backlog::{Depth, Emptied, Growth, Watch};
 use crate::call::Request;
 use crate::caller::Caller;
 use crate::cloud::Cloud;
@@ -49,6 +49,9 @@ struct Played {
     is_complete: bool,
     mixed: Samples,
     log_ins: Samples,
+    /// When the last answer came.
+    ended: Instant,
+    /// From the beginning until then.
     seconds: f64,
     full_load: Option<(Instant, Instant)>,
     kill: Option<Kill>,
@@ -73,19 +76,21 @@ pub(crate) async fn run(
     progress::show("set-up", ACCOUNTS as u64, &set_up, signing_up).await?;
 
     let (plan, ledger) = (Arc::new(plan), Arc::new(Ledger::new(shape.users)));
-    let watch = Watch::start(Arc::new(wire.clone()));
+    let watch = Watch::start(Arc::new(wire.clone())).await;
     let mut played = play(cloud, users, &plan, &ledger, (seed, kill_at)).await?;
     progress::say("waiting until everything is told");
     let caller = Caller::new(Arc::new(wire.clone()), &checked);
-    let emptied = backlog::wait_until_empty(&wire).await;
-    let depths = watch.stop();
-    if emptied == Emptied::Unseen {
-        read_back::wait_until_told(&caller, &plan).await?;
-    }
+    let (emptied, depths) = match watch {
+        Some(watch) => (watch.until_empty(played.ended).await, Some(watch.stop())),
+        None => {
+            read_back::wait_until_told(&caller, &plan).await?;
+            (Emptied::Unseen, None)
+        }
+    };
 
     let tables = cloud.tables().await;
     let reading = read_back::read(&caller, &plan, tables.as_ref());
-    let total = plan.requests() / 50; // pages of schedules and of notifications
+    let total = plan.read_back_requests();
     let seen = progress::show("read back", total, &checked, reading).await?;
     let after = Status::read(&wire).await;
     let buried = dead_letters(&caller, cloud).await?;
@@ -125,24 +130,26 @@ async fn play(
     let started = Instant::now();
     let playing = users.play(Arc::clone(&flow) as _, &recorder);
     let is_complete = progress::show("write", plan.requests(), &recorder, playing).await?;
-    let seconds = started.elapsed().as_secs_f64();
     let kill = match killer {
         Some(killer) => killer.end(&recorder).await?,
         None => None,
     };
     let full_load = flow.full_load();
     let (mixed, log_ins) = (recorder.samples(), log_ins.samples());
-    Ok(Played { is_complete, mixed, log_ins, seconds, full_load, kill })
+    let ended = mixed.last_answered().unwrap_or_else(Instant::now);
+    let seconds = (ended - started).as_secs_f64();
+    Ok(Played { is_complete, mixed, log_ins, ended, seconds, full_load, kill })
 }
 
 fn details(
     plan: &Plan,
     played: &Played,
-    depths: Vec<Depth>,
+    depths: Option<Vec<Depth>>,
     emptied: Emptied,
     kill: Option<Kill>,
 ) -> Details {
-    let growth = Growth::of(&depths, played.seconds, played.mixed.succeeded());
+    let events = played.mixed.succeeded();
+    let growth = depths.as_ref().and_then(|depths| Growth::of(depths, played.seconds, events));
     let think = plan.shape.think;
     Details {
         closed_model: Some(ClosedModel::new(
@@ -152,7 +159,7 @@ fn details(
             played.full_load,
         )),
         load_seconds: Some(crate::record::three_digits(played.seconds)),
-        backlog: Some(depths).filter(|_| emptied != Emptied::Unseen),
+        backlog: depths,
         backlog_growth: growth,
         seconds_to_empty: emptied.seconds(),
         kill,

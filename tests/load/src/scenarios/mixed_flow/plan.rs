@@ -173,6 +173,12 @@ impl Plan {
         (self.first_slot, self.first_slot.plus_millis(slots.saturating_mul(HOUR_MS)))
     }
 
+    /// Requests that read everything back, about: a log-in and two lists for
+    /// each account, in pages of a hundred.
+    pub(crate) fn read_back_requests(&self) -> u64 {
+        3 * ACCOUNTS as u64 + self.requests() / 60
+    }
+
     /// Requests of the load, without log-ins.
     pub(crate) fn requests(&self) -> u64 {
         (self.shape.users * self.shape.loops) as u64
