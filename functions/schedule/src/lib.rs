@@ -11,7 +11,7 @@
 //! | caller | operation | guard | consistency, units |
 //! |---|---|---|---|
 //! | create-schedule | read calendar (and kept answer), query `starts` for two; write calendar, schedule, reminder | calendar's `version` seen; no such schedule | consistent, 2–3 RCU; 1 transaction, 8–10 WCU |
-//! //! | update-schedule | read calendar and schedule, query `starts` for two; write calendar, schedule, reminder | `version` of both seen | consistent, 3 RCU; 1 transaction, 10 WCU |
+//! | update-schedule | read calendar and schedule, query `starts` for two; write calendar, schedule, reminder | `version` of both seen | consistent, 3 RCU; 1 transaction, 10 WCU |
 //! | update-schedule, no later end and no earlier start | the same without query and calendar | `version` seen | consistent, 2 RCU; 1 transaction, 4 WCU |
 //! | delete-schedule | delete schedule and reminder | it is there, with the `version` asked for | 1 transaction, 6 WCU |
 //! | get-schedule | read schedule | | consistent, 1 RCU |

@@ -1,8 +1,8 @@
 //! Sample data: six courses, twenty students and their members to try things
-//! with, and a schedule for the example events.
+//! with, and what the example events name.
 //!
-//! It is written through the functions themselves, but for members and the
-//! schedule: those have ids that are known beforehand.
+//! It is written through the functions themselves, but for what has an id that
+//! is known beforehand: members, a schedule, a notification.
 
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use axum::body::Bytes;
@@ -11,8 +11,11 @@ use identity::member::{Login, Member};
 use identity::password::PasswordHash;
 use identity::profile::LoginId;
 use identity::session::{RefreshKeys, RefreshToken, Session};
+use notification::item::Notification;
 use platform::auth::Role;
 use platform::clock::Instant;
+use platform::events::{Aggregate, Event, Type};
+use platform::table::{Item, TableName};
 use schedule::schedule::{ProgressStatus, Schedule};
 use schedule::wanted::Wanted;
 use serde_json::{Value, json};
@@ -63,6 +66,10 @@ const SESSION: &str = "sample";
 const SCHEDULE: &str = "01941f29-7c00-7000-8000-000000000001";
 const SCHEDULE_STARTS_AT_MS: i64 = 1_893_488_400_000;
 
+/// The notification of the example events: when, and which record told of it.
+const NOTIFIED_AT_MS: i64 = 1_893_456_000_000;
+const NOTIFIED_RECORD: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
+
 /// Sample data that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
@@ -105,7 +112,8 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         let enrollment = json!({ "studentId": student, "courseId": FULL_COURSE });
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
-    write_schedule(cloud).await
+    write_schedule(cloud).await?;
+    write_notification(cloud).await
 }
 
 /// Writes the schedule that the events in `events/` name. It goes into the table
@@ -127,9 +135,34 @@ async fn write_schedule(cloud: &Cloud) -> Result<(), SampleError> {
     let id = SCHEDULE.parse().map_err(|error| refused(format!("{error}")))?;
     let schedule = Schedule::new(id, STAFF, wanted, cloud.now());
     let item = schedule.to_item().map_err(|problem| refused(problem.to_json("").to_string()))?;
-    let put = cloud.client().put_item().table_name(schedule::TABLE.default).set_item(Some(item));
-    put.send().await.map_err(|error| refused(error.to_string()))?;
-    Ok(())
+    put(cloud, schedule::TABLE, item).await.map_err(refused)
+}
+
+/// Writes the notification that the events in `events/` name, for the staff
+/// member.
+async fn write_notification(cloud: &Cloud) -> Result<(), SampleError> {
+    let refused = |cause: String| SampleError::Refused {
+        request: format!("a write of the notification of {NOTIFIED_RECORD}"),
+        status: 500,
+        body: cause,
+    };
+    let event = Event {
+        r#type: Type::ScheduleReminder,
+        aggregate: Aggregate::Schedule,
+        aggregate_id: SCHEDULE.to_owned(),
+        version: 2,
+        occurred_at: Instant::from_millis(NOTIFIED_AT_MS),
+        member_id: STAFF.to_owned(),
+        payload: json!({ "title": "Stand-up" }),
+    };
+    let notification = Notification::of(&event, NOTIFIED_RECORD);
+    let item = notification.to_item(STAFF).map_err(|p| refused(p.to_json("").to_string()))?;
+    put(cloud, notification::TABLE, item).await.map_err(refused)
+}
+
+async fn put(cloud: &Cloud, table: TableName, item: Item) -> Result<(), String> {
+    let put = cloud.client().put_item().table_name(table.default).set_item(Some(item));
+    put.send().await.map(drop).map_err(|error| error.to_string())
 }
 
 /// Writes a member for each student, `student-1` and so on, and one who is

@@ -165,7 +165,11 @@ async fn capacity_raised_and_lowered_during_the_rush_stays_exact() {
     let changes = race([60, 20, 45, 70, 33, 64, 25, 50], put);
     let (answers, changed, _) =
         tokio::join!(race(1..=96, |student| world.enroll(student, 101)), changes, watched);
-    assert!(answers.iter().all(|a| a.status == 201 || a.code() == "COURSE_FULL"));
+    for answer in &answers {
+        // A machine that is slow enough uses up what a request may wait.
+        let is_allowed = answer.status == 201 || ["COURSE_FULL", "BUSY"].contains(&answer.code());
+        assert!(is_allowed, "{} {}", answer.status, answer.json);
+    }
     for answer in &changed {
         let is_allowed = answer.status == 200 || answer.code() == "CAPACITY_BELOW_ENROLLED";
         assert!(is_allowed, "{} {}", answer.status, answer.json);

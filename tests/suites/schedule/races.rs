@@ -85,7 +85,6 @@ async fn one_key_with_two_bodies_is_one_schedule() {
 async fn one_that_is_created_and_one_that_is_moved_do_not_get_the_same_hour() {
     let world = World::start().await;
     let caller = world.as_member("m1");
-    let mut moved = 0;
     for round in 0..20 {
         let id = created(&caller, on_the_second("12:00", "13:00")).await;
         let (create, update) = tokio::join!(
@@ -100,12 +99,10 @@ async fn one_that_is_created_and_one_that_is_moved_do_not_get_the_same_hour() {
             delete(&caller, &id_of(&create)).await.expect(204);
         } else {
             assert_eq!(create.refused(409, "SCHEDULE_CONFLICT").json["conflictsWith"], id);
-            moved += 1;
         }
         assert_sound(&world, "m1").await;
         delete(&caller, &id).await.expect(204);
     }
-    assert!(moved <= 20);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
