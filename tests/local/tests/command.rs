@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const LOCAL: &str = env!("CARGO_BIN_EXE_local");
 
@@ -16,6 +16,7 @@ struct Running {
     process: Child,
     out: BufReader<ChildStdout>,
     dynamodb: String,
+    sqs: String,
     api: String,
 }
 
@@ -36,9 +37,9 @@ impl Running {
             rest.unwrap_or_else(|| panic!("expected {prefix:?}, got {line:?}"))
         };
         let dynamodb = line("dynamodb http://");
-        line("sqs http://");
+        let sqs = line("sqs http://");
         let api = line("ready http://");
-        Self { process, out, dynamodb, api }
+        Self { process, out, dynamodb, sqs, api }
     }
 
     /// Sends a request to the API: its status and its body.
@@ -137,6 +138,46 @@ fn a_data_dir_survives_a_kill_and_is_for_one_at_a_time() {
     let path = "GET /students/1/enrollments";
     let (_, timetable) = local.send(path, &token("student-1"), "");
     assert_eq!(timetable["items"][0]["courseId"], 1, "{timetable}");
+}
+
+#[test]
+fn what_waits_in_streams_and_queues_arrives_after_a_kill() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let data = data.to_str().expect("a path of text");
+    let mut local = Running::start(&["--data-dir", data, "--no-events"]);
+    let member = token("student-1");
+    let (status, _) = local.send("POST /enrollments", &member, r#"{"studentId":1,"courseId":1}"#);
+    assert_eq!(status, 201);
+    let event = json!({
+        "recordId": "r-1", "type": "DROPPED", "aggregate": "student", "aggregateId": "1",
+        "version": 9, "occurredAt": "2099-01-01T00:00:00Z", "memberId": "student-1",
+        "payload": {},
+    });
+    let message = json!({
+        "QueueUrl": format!("http://{}/000000000000/Events.fifo", local.sqs),
+        "MessageBody": event.to_string(),
+        "MessageGroupId": "student-1",
+        "MessageDeduplicationId": "r-1",
+    });
+    let target = ("x-amz-target", "AmazonSQS.SendMessage");
+    let (status, sent) = exchange(&local.sqs, "POST /", &[target], &message.to_string());
+    assert_eq!(status, 200, "{sent}");
+    assert_eq!(local.send("GET /notifications", &member, "").1["items"], json!([]));
+    local.process.kill().expect("a kill -9");
+    local.process.wait().expect("it ends");
+
+    let local = Running::start(&["--data-dir", data]);
+    for _ in 0..200 {
+        let (_, inbox) = local.send("GET /notifications", &member, "");
+        let types: Vec<_> = inbox["items"].as_array().into_iter().flatten().collect();
+        let types: Vec<_> = types.iter().filter_map(|item| item["type"].as_str()).collect();
+        if types == ["DROPPED", "ENROLLED"] {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("not told: {}", local.send("GET /_local/status.json", "", "").1);
 }
 
 #[test]

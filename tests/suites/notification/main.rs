@@ -9,3 +9,4 @@ mod list_notifications;
 mod notify;
 mod read_notification;
 mod relay;
+mod schedules;
