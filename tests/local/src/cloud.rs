@@ -32,6 +32,7 @@ const SYSTEMS: &[&[Function]] = &[
     enrollment::FUNCTIONS,
     schedule::FUNCTIONS,
     notification::FUNCTIONS,
+    blog::FUNCTIONS,
 ];
 
 /// How a cloud is to be.
