@@ -71,8 +71,8 @@ async fn however_many_stripes_a_post_had_none_is_left() {
         add(&world, &id, stripe, 5).await;
     }
     delete(&world.as_member("m1"), &id).await.expect(204);
-    let gone = record(0, "REMOVE", keys::meta(id.parse().unwrap()), 0);
-    assert!(hand_over(&world, &[gone.clone()]).await.is_empty());
+    let gone = record(0, "REMOVE", &keys::meta(id.parse().unwrap()), 0);
+    assert!(hand_over(&world, std::slice::from_ref(&gone)).await.is_empty());
     assert!(items(&world).await.is_empty());
     // What comes again, or too late, changes nothing.
     add(&world, &id, 2, 1).await;

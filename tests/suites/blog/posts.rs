@@ -97,7 +97,7 @@ pub(crate) async fn count(world: &World) {
 }
 
 /// The record of a change, as a stream of keys has it.
-pub(crate) fn record(place: usize, name: &str, key: Key, at_s: i64) -> Value {
+pub(crate) fn record(place: usize, name: &str, key: &Key, at_s: i64) -> Value {
     json!({
         "eventID": format!("e{place}"),
         "eventName": name,
@@ -112,7 +112,7 @@ pub(crate) fn record(place: usize, name: &str, key: Key, at_s: i64) -> Value {
 
 /// The record of a view.
 pub(crate) fn viewed(place: usize, id: &str, stripe: u32, at_s: i64) -> Value {
-    record(place, "MODIFY", keys::views(id.parse().expect("an id"), stripe), at_s)
+    record(place, "MODIFY", &keys::views(id.parse().expect("an id"), stripe), at_s)
 }
 
 /// Hands records to count-views. Those that must come again.
