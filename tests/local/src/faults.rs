@@ -28,7 +28,8 @@ pub enum Fault {
     ServerError,
     /// It is refused as malformed.
     Rejected,
-    /// A transaction meets another one that holds its items at these places.
+    /// A transaction meets another one that holds its items at these places, or
+    /// a write that stands alone meets one that holds its item.
     Conflict(Vec<usize>),
     /// Likewise, but it is applied all the same: as if an earlier sending of it
     /// arrived after the conflict was answered.
@@ -214,6 +215,9 @@ fn throttled(call: &Call) -> Answer {
 
 fn conflict(call: &Call, places: &[usize]) -> Answer {
     let message = "Transaction is ongoing for the item";
+    if call.operation != "TransactWriteItems" {
+        return error(400, "TransactionConflictException", message);
+    }
     cancelled(call, |place| places.contains(&place).then_some(("TransactionConflict", message)))
 }
 
@@ -290,5 +294,8 @@ mod tests {
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!(body["CancellationReasons"][0]["Code"], "None");
         assert_eq!(body["CancellationReasons"][1]["Code"], "TransactionConflict");
+        let alone = conflict(&call("UpdateItem", "t"), &[]);
+        let body: Value = serde_json::from_slice(&alone.body).unwrap();
+        assert!(body["__type"].as_str().unwrap().ends_with("#TransactionConflictException"));
     }
 }

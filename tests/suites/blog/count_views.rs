@@ -149,7 +149,13 @@ async fn through_failures_of_every_call_all_is_counted_in_the_end() {
     let id = published(&world, "Hello").await;
     let mut sum = 0;
     for operation in ["BatchGetItem", "UpdateItem"] {
-        for fault in [Fault::Throttled, Fault::ServerError, Fault::LostRequest, Fault::LostAnswer] {
+        for fault in [
+            Fault::Throttled,
+            Fault::ServerError,
+            Fault::LostRequest,
+            Fault::LostAnswer,
+            Fault::Conflict(vec![]),
+        ] {
             add(&world, &id, 0, 3).await;
             sum += 3;
             world.faults.next(operation, &fault, 3);
@@ -157,8 +163,6 @@ async fn through_failures_of_every_call_all_is_counted_in_the_end() {
             assert_eq!(views(&world, &id).await, sum, "{operation} {fault:?}");
         }
     }
-    world.faults.always("UpdateItem", Fault::Throttled);
-    world.faults.stop();
     add(&world, &id, 0, 1).await;
     world.faults.always("UpdateItem", Fault::Throttled);
     assert_eq!(hand_over(&world, &[viewed(0, &id, 0, 0)]).await, ["1000"]);

@@ -143,6 +143,8 @@ async fn a_view_of_unknown_outcome_is_sent_once_and_the_read_is_answered() {
         let status = world.cloud.status();
         assert_eq!(status["functions"]["get-post"]["unknown_outcomes"], 1);
         assert_eq!(status["functions"]["get-post"]["dropped_writes"], 0);
+        let figure = r#"hotseat_dynamodb_open_writes_total{function="get-post",kind="unknown"} 1"#;
+        assert!(world.cloud.metrics().contains(figure));
     }
 }
 
@@ -150,10 +152,10 @@ async fn a_view_of_unknown_outcome_is_sent_once_and_the_read_is_answered() {
 async fn a_view_that_is_throttled_is_tried_again_and_then_said_to_be_missing() {
     let world = World::with_environments(1).await;
     let id = published(&world, "Hello").await;
-    for throttled in [1, 2] {
-        world.faults.next("UpdateItem", &Fault::Throttled, throttled);
+    for (fault, times) in [(Fault::Throttled, 1), (Fault::Conflict(vec![]), 2)] {
+        world.faults.next("UpdateItem", &fault, times);
         let answer = get(&world.as_nobody(), &id).await.expect(200);
-        assert_eq!(answer.usage.calls_of("UpdateItem"), throttled + 1);
+        assert_eq!(answer.usage.calls_of("UpdateItem"), times + 1);
         assert_eq!((answer.usage.dropped_writes, answer.usage.unknown_outcomes), (0, 0));
     }
     assert_eq!(stripes(&world, &id).await[&0], 2);

@@ -64,13 +64,13 @@ async fn the_same_window_again_makes_nothing_grow_again() {
     }
     let later = world.clock.now().as_seconds();
     let window: Vec<_> =
-        (0..16 * 300).map(|n| viewed(n, &id, u32::try_from(n).unwrap() % 16, later)).collect();
+        (0..16 * 260).map(|n| viewed(n, &id, u32::try_from(n).unwrap() % 16, later)).collect();
     hand_over(&world, &window).await;
     assert_eq!(meta(&world, &id).await.unwrap().view_stripes, 64);
     world.clock.advance(10_000);
     let later = world.clock.now().as_seconds();
     let window: Vec<_> =
-        (0..64 * 300).map(|n| viewed(n, &id, u32::try_from(n).unwrap() % 64, later)).collect();
+        (0..64 * 260).map(|n| viewed(n, &id, u32::try_from(n).unwrap() % 64, later)).collect();
     hand_over(&world, &window).await;
     assert_eq!(meta(&world, &id).await.unwrap().view_stripes, 64, "and no more than that");
 }
