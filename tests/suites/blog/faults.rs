@@ -8,8 +8,8 @@ use serde_json::json;
 use suites::World;
 
 use crate::posts::{
-    add, count, create, created, delete, get, hand_over, id_of, indexed, meta, popular, post,
-    published, set_status, stripes, update, viewed, with,
+    add, assert_sound, count, create, created, delete, get, hand_over, id_of, indexed, items, meta,
+    popular, post, published, set_status, stripes, update, viewed, with,
 };
 
 const WRITE: &str = "TransactWriteItems";
@@ -210,5 +210,40 @@ async fn a_post_whose_status_changes_while_its_views_are_added_up_is_counted_by_
         let place = if status == "DRAFT" { vec![] } else { vec![(id.clone(), views)] };
         assert_eq!(popular(&world).await, place);
         assert_eq!(meta(&world, &id).await.unwrap().views, views);
+        assert_sound(&world).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_whose_views_are_added_up_while_it_is_published_stands_where_they_put_it() {
+    let world = World::start().await;
+    let author = world.as_member("m1");
+    let id = created(&author, with(post("Hello"), "status", "DRAFT")).await;
+    for views in 1..=5 {
+        add(&world, &id, 0, 1).await;
+        world.faults.next(WRITE, &Fault::Throttled, 6); // they are added up meanwhile
+        let window = [viewed(0, &id, 0, 0)];
+        let (published, failures) =
+            tokio::join!(set_status(&author, &id, "PUBLISHED"), hand_over(&world, &window));
+        assert_eq!(published.expect(200).json["views"], views);
+        assert!(failures.is_empty());
+        assert_sound(&world).await;
+        set_status(&author, &id, "DRAFT").await.expect(200);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_that_is_deleted_while_its_views_are_added_up_is_gone() {
+    let world = World::start().await;
+    let author = world.as_member("m1");
+    for status in ["DRAFT", "PUBLISHED"] {
+        let id = created(&author, with(post("Hello"), "status", status)).await;
+        add(&world, &id, 0, 1).await;
+        world.faults.next("UpdateItem", &Fault::Throttled, 6); // it is deleted meanwhile
+        let window = [viewed(0, &id, 0, 0)];
+        let (failures, deleted) = tokio::join!(hand_over(&world, &window), delete(&author, &id));
+        deleted.expect(204);
+        assert!(failures.is_empty());
+        assert!(items(&world).await.is_empty(), "{status}");
     }
 }

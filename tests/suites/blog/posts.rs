@@ -197,6 +197,34 @@ pub(crate) async fn indexed(world: &World) -> (usize, usize) {
     (ranked, listed)
 }
 
+/// Every published post must stand where its views and its publication put it,
+/// and no draft anywhere. How many posts there are.
+pub(crate) async fn assert_sound(world: &World) -> usize {
+    let mut posts = 0;
+    for item in items(world).await {
+        if item["sk"].as_s().expect("text") != keys::META {
+            continue;
+        }
+        posts += 1;
+        let position = |name: &str| item.get(name).map(|key| key.as_s().expect("text").clone());
+        let positions = ["index1_pk", "index1_sk", "index2_pk", "index2_sk"].map(position);
+        let post: Meta = platform::table::read(item.clone()).expect("readable");
+        let id = post.post_id;
+        let expected = match post.status {
+            Status::Draft => [const { None }; 4],
+            Status::Published => [
+                keys::rank_partition_of(id),
+                keys::rank_position(post.views, id),
+                keys::list_partition_of(id),
+                keys::list_position(post.published_at_ms.expect("published"), id),
+            ]
+            .map(Some),
+        };
+        assert_eq!(positions, expected, "{post:?}");
+    }
+    posts
+}
+
 /// Puts posts `from..to` of member `m1` into the table, published a millisecond
 /// apart before 2030, where it matters only that they are there.
 pub(crate) async fn fill(world: &World, from: i64, to: i64) {

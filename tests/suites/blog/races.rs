@@ -6,8 +6,8 @@ use serde_json::json;
 use suites::{World, count as answered, race};
 
 use crate::posts::{
-    count, create, created, delete, get, hand_over, indexed, items, meta, popular, post, published,
-    set_status, stripes, update, viewed,
+    assert_sound, count, create, created, delete, get, hand_over, indexed, items, meta, popular,
+    post, published, set_status, stripes, update, viewed,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -75,6 +75,7 @@ async fn a_post_unpublished_or_deleted_while_counting_never_comes_back() {
             assert_eq!(indexed(&world).await, (0, 0));
             hand_over(&world, &window).await;
             assert_eq!(meta(&world, &id).await.unwrap().views, 1);
+            assert_sound(&world).await;
             delete(&author, &id).await.expect(204);
         } else {
             let (deleted, _) = tokio::join!(delete(&author, &id), counting);
@@ -101,6 +102,7 @@ async fn publishing_while_counting_ends_with_the_right_place() {
         published.expect(200);
         hand_over(&world, &window).await;
         assert_eq!(popular(&world).await, [(id.clone(), views)]);
+        assert_sound(&world).await;
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use suites::World;
 
-use crate::posts::{count, delete, ids_of, meta, popular, published, set_status, view};
+use crate::posts::{
+    assert_sound, count, delete, ids_of, meta, popular, published, set_status, view,
+};
 
 /// A post of the model.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +77,7 @@ async fn the_ranking_is_that_of_a_full_sort_at_every_checkpoint() {
             }
             count(&world).await;
             assert_eq!(popular(&world).await, sorted(&posts), "seed {seed}, {checkpoint}");
+            assert_eq!(assert_sound(&world).await, posts.len());
             for (id, post) in &posts {
                 assert_eq!(meta(&world, id).await.unwrap().views, post.views);
             }
