@@ -57,12 +57,15 @@ pub fn stripes(id: PostId, count: u32) -> impl Iterator<Item = Key> {
 /// Counts a view, on any stripe. No read fails because it is not counted: what
 /// cannot be counted, or may not have been, is logged and metered.
 ///
-/// A view that was throttled was not counted, and is tried on another stripe.
-/// One whose answer is lost may have been, and is not.
+/// A view that was throttled was not counted, and is tried again on any stripe.
+/// One whose answer is lost may have been counted, and is not tried again.
 pub async fn count(app: &App, post: &Meta) {
     let post_id = post.post_id;
     let mut patience = Patience::default();
-    for _ in 0..TRIES {
+    for tried in 0..TRIES {
+        if tried > 0 && !patience.pause(app).await {
+            break;
+        }
         let stripe = app.random_below(post.view_stripes.into());
         let key = keys::views(post_id, u32::try_from(stripe).unwrap_or_default());
         match app.table(TABLE).add(key, "views", 1).await {
@@ -76,9 +79,6 @@ pub async fn count(app: &App, post: &Meta) {
                 tracing::error!(%post_id, %error, "views cannot be counted");
                 return app.meter.dropped();
             }
-        }
-        if !patience.pause(app).await {
-            break;
         }
     }
     tracing::warn!(%post_id, "a view was not counted: throttled");
