@@ -45,22 +45,14 @@ impl Envelope {
     /// The message that carries it. A second one of the same record is known by
     /// `deduplication_id`.
     pub fn to_entry(&self, deduplication_id: &str) -> Result<Entry, serde_json::Error> {
-        Ok(Entry {
-            group: self.event.group(),
-            deduplication_id: deduplication_id.to_owned(),
-            body: serde_json::to_string(self)?,
-        })
+        Entry::json(self.event.group(), deduplication_id.to_owned(), self)
     }
 }
 
 impl Parked {
     /// The message that parks it. It is a group of its own: nothing waits for it.
     pub fn to_entry(&self, record_id: &str) -> Result<Entry, serde_json::Error> {
-        Ok(Entry {
-            group: format!("parked-{record_id}"),
-            deduplication_id: record_id.to_owned(),
-            body: serde_json::to_string(self)?,
-        })
+        Entry::json(format!("parked-{record_id}"), record_id.to_owned(), self)
     }
 }
 

@@ -7,7 +7,7 @@
 
 use platform::auth;
 use platform::events::Source;
-use platform::queue::{Entry, Received};
+use platform::queue::{Entry, Received, Untaken};
 use platform::{App, Function, Problem, Reply, Request};
 use serde_json::json;
 
@@ -93,8 +93,11 @@ async fn send_again(app: &App, message: &Received, sources: &[Source]) -> Result
         }
     };
     let entry = to_entry(&envelope, message)?;
-    let refused = app.queue(EVENTS)?.send(&[entry]).await?;
-    if refused.is_empty() { Ok(true) } else { Err(Problem::busy("the queue refused an event")) }
+    match app.queue(EVENTS)?.send(&[entry]).await?.first() {
+        None => Ok(true),
+        Some(Untaken { is_final: true, .. }) => Ok(false),
+        Some(_) => Err(Problem::busy("the queue refused an event")),
+    }
 }
 
 /// The record's own id may still be known from the time it was first sent, so

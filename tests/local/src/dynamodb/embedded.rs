@@ -119,7 +119,7 @@ impl Embedded {
             created += usize::from(self.create_table(table)?);
         }
         if tables.iter().any(Table::has_stream) {
-            self.streams.add_indexes()?;
+            self.streams.add_index()?;
         }
         Ok(created == tables.len())
     }

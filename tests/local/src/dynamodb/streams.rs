@@ -67,13 +67,11 @@ impl Streams {
 
     /// Each write of a table with a stream looks for the stream's last record,
     /// which takes longer the more there are, unless there is an index.
-    pub(super) fn add_indexes(&self) -> Result<(), StorageError> {
-        let record = "_stream_records(table_name, CAST(sequence_number AS INTEGER))";
-        let in_shard = "_stream_records(table_name, shard_id, CAST(sequence_number AS INTEGER))";
-        self.connection().execute_batch(&format!(
-            "CREATE INDEX IF NOT EXISTS local_last_record ON {record};
-             CREATE INDEX IF NOT EXISTS local_last_in_shard ON {in_shard};"
-        ))?;
+    pub(super) fn add_index(&self) -> Result<(), StorageError> {
+        self.connection().execute_batch(
+            "CREATE INDEX IF NOT EXISTS local_last_record
+             ON _stream_records(table_name, CAST(sequence_number AS INTEGER));",
+        )?;
         Ok(())
     }
 
