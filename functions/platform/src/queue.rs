@@ -7,8 +7,8 @@
 
 use aws_sdk_sqs::error::DisplayErrorContext;
 use aws_sdk_sqs::types::{
-    DeleteMessageBatchRequestEntry, MessageSystemAttributeName, QueueAttributeName,
-    SendMessageBatchRequestEntry,
+    ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry,
+    MessageSystemAttributeName, QueueAttributeName, SendMessageBatchRequestEntry,
 };
 
 use serde::Serialize;
@@ -171,11 +171,25 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Shows a message again that was received, to whoever asks next.
-    pub async fn give_back(&self, message: &Received) -> Result<(), QueueError> {
-        let sent = self.client.change_message_visibility().queue_url(self.url);
-        let sent = sent.receipt_handle(&message.receipt).visibility_timeout(0);
-        sent.send().await.map(drop).map_err(failed("ChangeMessageVisibility"))
+    /// Shows messages again that were received, to whoever asks next: at most
+    /// [`BATCH`].
+    pub async fn give_back(&self, messages: &[Received]) -> Result<(), QueueError> {
+        const OPERATION: &str = "ChangeMessageVisibilityBatch";
+        let batch = messages.iter().enumerate().map(|(place, message)| {
+            ChangeMessageVisibilityBatchRequestEntry::builder()
+                .id(place.to_string())
+                .receipt_handle(&message.receipt)
+                .visibility_timeout(0)
+                .build()
+                .map_err(|error| QueueError { operation: OPERATION, cause: error.to_string() })
+        });
+        let batch = batch.collect::<Result<Vec<_>, _>>()?;
+        let sent = self.client.change_message_visibility_batch().queue_url(self.url);
+        let changed = sent.set_entries(Some(batch)).send().await.map_err(failed(OPERATION))?;
+        match changed.failed.first() {
+            None => Ok(()),
+            Some(failure) => Err(QueueError { operation: OPERATION, cause: failure.code.clone() }),
+        }
     }
 
     /// About how many messages there are, hidden ones included.
