@@ -149,3 +149,14 @@ async fn a_local_time_beyond_the_range_in_its_zone_is_refused() {
     let answer = caller.get("/schedules?from=9999-12-30T23:00:00").await;
     answer.refused(400, "INVALID_REQUEST");
 }
+
+#[tokio::test]
+async fn a_time_beyond_the_range_is_refused_though_it_would_be_within_without_its_offset() {
+    let world = World::start().await;
+    live_in(&world, "m1", "Asia/Seoul").await;
+    let caller = world.as_member("m1");
+    let late = body("9999-12-30T10:00:00Z", "9999-12-30T23:00:00-05:00");
+    let answer = create(&caller, late).await.refused(400, "INVALID_REQUEST");
+    assert_eq!(answer.json["errors"][0]["field"], "endTime");
+    create(&caller, body("9999-12-30T10:00:00Z", "9999-12-30T23:00:00")).await.expect(201);
+}
