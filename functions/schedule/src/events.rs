@@ -185,12 +185,14 @@ mod tests {
     #[test]
     fn a_deletion_is_later_than_the_last_update() {
         let last = schedule(2);
-        let deleted = event(of_schedules(Some(&last), None)).unwrap();
-        assert_eq!(deleted.occurred_at.as_millis(), AT_MS + 1);
-        let mut later = of_schedules(Some(&last), None);
-        later["dynamodb"]["ApproximateCreationDateTime"] = json!(MADE_AT_S + 7);
-        let deleted = event(later).unwrap();
-        assert_eq!(deleted.occurred_at.as_millis(), (MADE_AT_S + 7) * 1000 + 999);
+        let deleted_at_ms = |made_at_s: i64| {
+            let mut record = of_schedules(Some(&last), None);
+            record["dynamodb"]["ApproximateCreationDateTime"] = json!(made_at_s);
+            event(record).unwrap().occurred_at.as_millis()
+        };
+        assert_eq!(deleted_at_ms(MADE_AT_S), MADE_AT_S * 1000 + 999);
+        assert_eq!(deleted_at_ms(MADE_AT_S + 7), (MADE_AT_S + 7) * 1000 + 999);
+        assert_eq!(deleted_at_ms(MADE_AT_S - 7), AT_MS + 1, "their clock is behind");
     }
 
     fn reminder(fired_at_ms: Option<i64>) -> Value {
