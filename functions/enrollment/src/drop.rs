@@ -31,10 +31,13 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let table = app.table(TABLE);
     let item = table.get(keys::enrollment(student, course), Read::Consistent).await?;
     let enrollment: Enrollment = read(item.ok_or(Refusal::EnrollmentNotFound)?)?;
-    match table.commit(writes(&caller, &enrollment, app.clock.now())).await {
-        Ok(()) => Ok(Reply::no_content()),
-        Err(WriteError::Refused(refusals)) => Err(explain(&caller, refusals)),
-        Err(error) => Err(error.into()),
+    let mut now = app.clock.now();
+    loop {
+        match table.commit(writes(&caller, &enrollment, now)).await {
+            Ok(()) => return Ok(Reply::no_content()),
+            Err(WriteError::Refused(refusals)) => now = explain(&caller, refusals, now)?,
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
@@ -56,7 +59,7 @@ fn pay_back(caller: &Caller, enrollment: &Enrollment, now: Instant) -> Write {
                     version = version + :one, updated_at_ms = :now \
                     DELETE periods :periods, courses :courses";
     let write = Write::update(keys::plan(*student_id, term), pay_back)
-        .when("contains(courses, :course)")
+        .when("contains(courses, :course) AND updated_at_ms <= :now")
         .bind(":credit", n(credit))
         .bind(":course", n(course_id))
         .bind(":courses", numbers([course_id]))
@@ -69,12 +72,16 @@ fn pay_back(caller: &Caller, enrollment: &Enrollment, now: Instant) -> Write {
     write.when("member_id = :member").bind(":member", s(&caller.member_id))
 }
 
-fn explain(caller: &Caller, mut refusals: Refusals) -> Problem {
+/// Why conditions failed; or the time of the plan's last change, if that alone
+/// was later than `now`. The times of a plan's versions are in their order.
+fn explain(caller: &Caller, mut refusals: Refusals, now: Instant) -> Result<Instant, Problem> {
     if refusals.includes(ENROLLMENT) {
-        return Refusal::EnrollmentNotFound.into(); // somebody dropped it in between
+        return Err(Refusal::EnrollmentNotFound.into()); // somebody dropped it in between
     }
-    match refusals.take(PLAN).flatten().map(Plan::from_item) {
-        Some(Ok(plan)) if plan.require_owner(caller).is_err() => Refusal::Forbidden.into(),
-        _ => broken("the plan or the stripe of an enrollment"),
-    }
+    let broken = || broken("the plan or the stripe of an enrollment");
+    let plan = refusals.take(PLAN).flatten().ok_or_else(broken)?;
+    let plan = Plan::from_item(plan)?;
+    plan.require_owner(caller)?;
+    let changed_at = Instant::from_millis(plan.updated_at_ms);
+    if changed_at > now { Ok(changed_at) } else { Err(broken()) }
 }

@@ -109,6 +109,9 @@ struct Attempt<'a> {
     caller: Caller,
     course: Arc<Course>,
     enrollment: Enrollment,
+    /// When the plan changes: not before it changed last, so that the times of
+    /// a plan's versions are in their order.
+    changed_at_ms: i64,
     reply: Reply,
     idempotency: Option<Idempotency>,
     patience: Patience,
@@ -164,8 +167,8 @@ impl<'a> Attempt<'a> {
         };
         let location = format!("/enrollments/{student_id}/{}", course.course_id);
         let reply = Reply::created(location, &view)?;
-        let patience = Patience::default();
-        Ok(Self { app, caller, course, enrollment, reply, idempotency, patience })
+        let (changed_at_ms, patience) = (enrolled_at.as_millis(), Patience::default());
+        Ok(Self { app, caller, course, enrollment, changed_at_ms, reply, idempotency, patience })
     }
 
     /// Tries stripes until one gives a seat, none has any, or time is up.
@@ -258,19 +261,19 @@ impl<'a> Attempt<'a> {
 
     /// The write by which the student's plan pays for the course.
     fn pay(&self) -> Write {
-        let Enrollment { student_id, course_id, credit, term, periods, enrolled_at_ms, .. } =
-            &self.enrollment;
+        let Enrollment { student_id, course_id, credit, term, periods, .. } = &self.enrollment;
         let pay = "SET credits_left = credits_left - :credit, \
                    version = version + :one, updated_at_ms = :now \
                    ADD periods :periods, courses :courses";
         let mut write = Write::update(keys::plan(*student_id, term), pay)
             .when("credits_left >= :credit AND NOT contains(courses, :course)")
+            .when("updated_at_ms <= :now")
             .bind(":credit", n(credit))
             .bind(":course", n(course_id))
             .bind(":courses", numbers([course_id]))
             .bind(":periods", strings(periods))
             .bind(":one", n(1))
-            .bind(":now", n(enrolled_at_ms));
+            .bind(":now", n(self.changed_at_ms));
         for (place, period) in periods.iter().enumerate() {
             let placeholder = format!(":p{place}");
             write = write
@@ -284,7 +287,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Why conditions failed, by the items that they met.
-    fn explain(&self, mut refusals: Refusals) -> Result<Tried, Problem> {
+    fn explain(&mut self, mut refusals: Refusals) -> Result<Tried, Problem> {
         if let Some(kept) = refusals.take(KEPT_ANSWER) {
             let served = self.replay(kept)?;
             return Ok(served.map_or(Tried::Contended { on_seats: false }, Tried::Served));
@@ -294,8 +297,13 @@ impl<'a> Attempt<'a> {
             return Ok(Tried::Served(self.reply.clone()));
         }
         if let Some(plan) = refusals.take(PLAN) {
-            self.require_plan(plan)?.require_room(&self.course)?;
-            return Err(broken("the reason for a refusal by the plan"));
+            let plan = self.require_plan(plan)?;
+            plan.require_room(&self.course)?;
+            if plan.updated_at_ms <= self.changed_at_ms {
+                return Err(broken("the reason for a refusal by the plan"));
+            }
+            self.changed_at_ms = plan.updated_at_ms;
+            return Ok(Tried::Contended { on_seats: false });
         }
         if met.is_some() {
             return Err(Refusal::AlreadyEnrolled.into());

@@ -91,7 +91,7 @@ fn change(seen: &Plan, plan: &Plan) -> Write {
                   credits_left = credits_left + :more, version = version + :one, \
                   updated_at_ms = :now";
     Write::update(keys::plan(plan.student_id, &plan.term), change)
-        .when("max_credits = :seen")
+        .when("max_credits = :seen AND updated_at_ms <= :now")
         .name("#name", "name")
         .bind(":name", s(&plan.name))
         .bind(":member", s(&plan.member_id))
@@ -99,5 +99,5 @@ fn change(seen: &Plan, plan: &Plan) -> Write {
         .bind(":more", n(plan.max_credits - seen.max_credits))
         .bind(":seen", n(seen.max_credits))
         .bind(":one", n(1))
-        .bind(":now", n(plan.updated_at_ms))
+        .bind(":now", n(plan.updated_at_ms.max(seen.updated_at_ms)))
 }

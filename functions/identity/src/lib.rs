@@ -10,7 +10,7 @@
 //!
 //! | caller | operation | guard | consistency, units |
 //! |---|---|---|---|
-//! | sign-up | write log-in and member | no such log-in | 1 transaction, 4 WCU; 6 with a key |
+//! | sign-up | write log-in and member, forget attempts | no such log-in | 1 transaction, 6 WCU; 8 with a key |
 //! | log-in | count the attempt | fewer than ten within 15 minutes | 1 transaction, 2 WCU |
 //! | | read log-in | | consistent, 1 RCU |
 //! | log-in, right password | read member; write session, forget attempts | | consistent, 1 RCU; 1 transaction, 4 WCU |

@@ -164,8 +164,16 @@ impl Login {
     /// The write that puts this log-in in the place of the one seen, if that
     /// still has the same password.
     pub fn replace(&self, id: &LoginId, seen: &Self) -> Result<Write, Problem> {
-        let write = Write::put(self.to_item(id)?).when("password_version = :seen");
-        Ok(write.bind(":seen", n(seen.password_version)))
+        Ok(seen.guard(Write::put(self.to_item(id)?)))
+    }
+
+    /// The write that only checks that this log-in still has the same password.
+    pub fn check(&self, id: &LoginId) -> Write {
+        self.guard(Write::check(keys::login(id)))
+    }
+
+    fn guard(&self, write: Write) -> Write {
+        write.when("password_version = :seen").bind(":seen", n(self.password_version))
     }
 }
 

@@ -72,8 +72,9 @@ impl TryFrom<String> for ZoneName {
 
     fn try_from(text: String) -> Result<Self, NotAZone> {
         let zone = TimeZone::get(&text).map_err(|_| NotAZone)?;
-        // Its unknown zone has no name in the database.
-        let name = zone.iana_name().filter(|_| !zone.is_unknown());
+        // Neither names a place: the library's unknown zone, and the one of the
+        // database for a machine whose zone nobody has set.
+        let name = zone.iana_name().filter(|name| !zone.is_unknown() && *name != "Factory");
         name.map(|name| Self(name.to_owned())).ok_or(NotAZone)
     }
 }
@@ -104,14 +105,17 @@ pub(crate) fn password(password: &Private<Text>, (): &()) -> garde::Result {
 }
 
 /// A phone number as people write them: 7 to 15 digits
-/// ([E.164](https://www.itu.int/rec/T-REC-E.164)), `+` before and spaces, `-`,
-/// `.`, `(`, `)` between.
+/// ([E.164](https://www.itu.int/rec/T-REC-E.164)), `+` or `(` before and spaces,
+/// `-`, `.`, `(`, `)` between. Nothing stands around it, so that a number is not
+/// there in two ways that look the same.
 pub(crate) fn phone(phone: &Private<Text>, (): &()) -> garde::Result {
     let text = phone.expose().as_str();
     let number = text.strip_prefix('+').unwrap_or(text);
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     let allowed = |b: u8| b.is_ascii_digit() || b" -.()".contains(&b);
-    if (7..=15).contains(&digits) && text.len() <= 32 && number.bytes().all(allowed) {
+    let is_whole = number.starts_with(|c: char| c.is_ascii_digit() || c == '(')
+        && number.ends_with(|c: char| c.is_ascii_digit());
+    if (7..=15).contains(&digits) && text.len() <= 32 && is_whole && number.bytes().all(allowed) {
         return Ok(());
     }
     Err(garde::Error::new("expected a phone number of 7 to 15 digits"))
@@ -162,18 +166,32 @@ mod tests {
         let zone = |text: &str| ZoneName::try_from(text.to_owned());
         assert_eq!(zone("asia/seoul").unwrap().as_str(), "Asia/Seoul");
         assert_eq!(zone("UTC").unwrap(), ZoneName::default());
-        for bad in ["", "Mars/Olympus", "+09:00", "EST5EDT,M3.2.0", "Etc/Unknown", "UTC\0"] {
+        for bad in [
+            "",
+            "Mars/Olympus",
+            "+09:00",
+            "EST5EDT,M3.2.0",
+            "Etc/Unknown",
+            "Factory",
+            "factory",
+            "UTC\0",
+        ] {
             assert!(zone(bad).is_err(), "{bad:?}");
         }
     }
 
     #[test]
     fn phone_numbers_are_taken_as_people_write_them() {
-        for good in ["+821012345678", "010-1234-5678", "+1 (555) 010-9999", "1234567"] {
+        for good in
+            ["+821012345678", "010-1234-5678", "+1 (555) 010-9999", "(02) 312-3456", "1234567"]
+        {
             assert!(phone(&private(good), &()).is_ok(), "{good:?}");
         }
         for bad in ["", "123456", "1234567890123456", "+", "12345x7", "++1234567", "1234567\n"] {
             assert!(phone(&private(bad), &()).is_err(), "{bad:?}");
+        }
+        for edged in [" 1234567", "1234567 ", "+ 1234567", " +1234567", "-1234567", "1234567-"] {
+            assert!(phone(&private(edged), &()).is_err(), "{edged:?}");
         }
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Token n of a session is a text that names both, with an HMAC. The session
 //! holds the number of its newest token, no token. Whoever exchanges the newest
-//! gets the next. The one before it is taken for a while, for its answer may
-//! have been lost, and yields the same again; after that, whoever brings it has
-//! stolen it or was robbed, and the session is over
+//! gets the next. The one directly before it is taken for a while, for its answer
+//! may have been lost, and yields the same again. Whoever brings it after that, or
+//! an older one at any time, has stolen it or was robbed, and the session is over
 //! ([reuse detection](https://www.rfc-editor.org/rfc/rfc9700#section-4.14.2)).
 
 use aws_lc_rs::hmac;
@@ -25,7 +25,8 @@ use crate::ring::Ring;
 /// milliseconds: 30 days, after which one should log in again
 /// ([NIST SP 800-63B, 4.1.3](https://pages.nist.gov/800-63-3/sp800-63b.html#aal1reauth)).
 pub const LIFETIME_MS: i64 = 30 * 24 * 60 * 60 * 1000;
-/// How long a token that was exchanged yields the same again, in milliseconds.
+/// How long the token directly before the newest yields the newest again, in
+/// milliseconds. An older one does not, however young it is.
 pub const REPEAT_MS: i64 = 30 * 1000;
 /// The longest text that is read as a token, in bytes.
 const MOST_BYTES: usize = 512;

@@ -1,9 +1,10 @@
 //! `POST /members`: become a member.
 //!
 //! One transaction writes the log-in, whose condition keeps it unique, and the
-//! member. Nobody is known yet who could own an `Idempotency-Key`, and the body
-//! holds a password: so the kept hash is keyed, and of the answer only the
-//! member's id is kept. The rest of it stands in the request that comes again.
+//! member, and forgets what was tried on the log-in before it was one. Nobody is
+//! known yet who could own an `Idempotency-Key`, and the body holds a password: so
+//! the kept hash is keyed, and of the answer only the member's id is kept. The rest
+//! of it stands in the request that comes again.
 
 use garde::Validate;
 use platform::clock::Instant;
@@ -14,13 +15,13 @@ use platform::{App, Function, Problem, Reply, Request, http};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::TABLE;
 use crate::member::{Login, Member};
 use crate::password::PasswordHash;
 use crate::private::Private;
 use crate::profile::{self, LoginId, ZoneName};
 use crate::refusal::{Refusal, broken};
 use crate::sealing::{Field, FieldKeys};
+use crate::{TABLE, attempts};
 
 /// The function.
 pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
@@ -105,6 +106,8 @@ fn writes(
         let kept = Reply::created(LOCATION, &json!({ "memberId": member.member_id }))?;
         writes.push(idempotency.write(&kept, now)?);
     }
+    // They were tried on nobody's log-in, and would lock this one.
+    writes.push(attempts::forget(&member.login_id));
     Ok(writes)
 }
 

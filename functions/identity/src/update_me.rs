@@ -17,7 +17,7 @@ use crate::log_in::prove;
 use crate::member::{Login, Member};
 use crate::password::PasswordHash;
 use crate::private::Private;
-use crate::profile::{self, ZoneName, given};
+use crate::profile::{self, LoginId, ZoneName, given};
 use crate::refusal::{Refusal, broken};
 use crate::sealing::{Field, FieldKeys};
 use crate::{TABLE, attempts};
@@ -25,9 +25,11 @@ use crate::{TABLE, attempts};
 /// The function.
 pub const FUNCTION: Function = Function::http("update-me", |a, r| Box::pin(handle(a, r)));
 
-/// Writes of the transaction, in order.
-const MEMBER: usize = 0;
-const LOGIN: usize = 1;
+/// Writes of the transaction, in order. The log-in is there if a password is
+/// given, the member if anything of it changes.
+const LOGIN: usize = 0;
+const MEMBER_AFTER_LOGIN: usize = 1;
+const MEMBER_ALONE: usize = 0;
 
 /// What is to change. Null removes phone and e-mail.
 #[derive(Deserialize, Validate)]
@@ -53,10 +55,22 @@ struct Body {
     current_password: Option<Private<Text>>,
 }
 
-/// A change of the password, proven and ready to be written.
+/// A password that was proven, and the one to come: it may be the same.
 struct NewPassword {
     seen: Login,
     next: Login,
+}
+
+impl NewPassword {
+    /// The write that takes the new password, if the one that was proven still
+    /// is the current one; where they are the same, it only checks that.
+    fn write(&self, id: &LoginId) -> Result<Write, Problem> {
+        if self.next == self.seen {
+            Ok(self.seen.check(id))
+        } else {
+            self.next.replace(id, &self.seen)
+        }
+    }
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
@@ -142,7 +156,9 @@ impl Body {
                 *member.sealed(field) = value.map(seal).transpose()?;
             }
         }
-        if let Some(password) = password {
+        // The same password again says nothing of the version, which others may
+        // have changed since.
+        if let Some(password) = password.filter(|password| password.next != password.seen) {
             member.password_version = password.next.password_version;
         }
         if member != *seen {
@@ -160,14 +176,15 @@ fn writes(
     password: Option<&NewPassword>,
 ) -> Result<Vec<Write>, Problem> {
     let mut writes = Vec::new();
+    if let Some(password) = password {
+        writes.push(password.write(&seen.login_id)?);
+    }
     if changed != seen {
         writes.push(changed.replace(seen)?);
     }
-    let Some(password) = password else { return Ok(writes) };
-    if password.next != password.seen {
-        writes.push(password.next.replace(&seen.login_id, &password.seen)?);
+    if password.is_some() {
+        writes.push(attempts::forget(&seen.login_id));
     }
-    writes.push(attempts::forget(&seen.login_id));
     Ok(writes)
 }
 
@@ -177,12 +194,16 @@ fn explain(
     mut refusals: Refusals,
     password: Option<&NewPassword>,
 ) -> Result<Option<Member>, Problem> {
-    if let (Some(password), Some(login)) = (password, refusals.take(LOGIN).flatten()) {
-        let is_mine = read::<Login>(login)? == password.next;
-        // Otherwise somebody changed the password first: what was proven is not
-        // the current one any more.
-        return if is_mine { Ok(None) } else { Err(Refusal::BadCredentials.into()) };
+    let mut member = MEMBER_ALONE;
+    if let Some(password) = password {
+        member = MEMBER_AFTER_LOGIN;
+        if let Some(login) = refusals.take(LOGIN).flatten() {
+            // If it is not this change's, somebody changed the password first:
+            // what was proven is not the current one any more.
+            let is_mine = read::<Login>(login)? == password.next;
+            return if is_mine { Ok(None) } else { Err(Refusal::BadCredentials.into()) };
+        }
     }
-    let seen = refusals.take(MEMBER).flatten().ok_or_else(|| broken("a member"))?;
+    let seen = refusals.take(member).flatten().ok_or_else(|| broken("a member"))?;
     read(seen).map(Some)
 }

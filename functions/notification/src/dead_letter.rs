@@ -9,6 +9,10 @@ use platform::queue::Entry;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The largest message that is sent, in bytes: a queue takes 1 MiB
+/// ([quotas](https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html)).
+const MOST_BYTES: usize = 1_000_000;
+
 /// An event on its way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -45,22 +49,30 @@ impl Envelope {
     /// The message that carries it. A second one of the same record is known by
     /// `deduplication_id`.
     pub fn to_entry(&self, deduplication_id: &str) -> Result<Entry, serde_json::Error> {
-        Ok(Entry {
-            group: self.event.group(),
-            deduplication_id: deduplication_id.to_owned(),
-            body: serde_json::to_string(self)?,
-        })
+        Entry::json(self.event.group(), deduplication_id.to_owned(), self)
     }
 }
 
 impl Parked {
-    /// The message that parks it. It is a group of its own: nothing waits for it.
-    pub fn to_entry(&self, record_id: &str) -> Result<Entry, serde_json::Error> {
-        Ok(Entry {
-            group: format!("parked-{record_id}"),
-            deduplication_id: record_id.to_owned(),
-            body: serde_json::to_string(self)?,
-        })
+    /// The message that parks it. It is a group of its own: nothing waits for
+    /// it. One that no message could hold is parked without its images: it
+    /// tells where to look.
+    pub fn to_entry(mut self, record_id: &str) -> Result<Entry, serde_json::Error> {
+        let entry = self.as_entry(record_id)?;
+        if entry.body.len() <= MOST_BYTES {
+            return Ok(entry);
+        }
+        for image in ["NewImage", "OldImage"] {
+            if let Some(change) = self.parked_record["dynamodb"].as_object_mut() {
+                change.remove(image);
+            }
+        }
+        self.cause.push_str("; parked without its images, which are too large");
+        self.as_entry(record_id)
+    }
+
+    fn as_entry(&self, record_id: &str) -> Result<Entry, serde_json::Error> {
+        Entry::json(format!("parked-{record_id}"), record_id.to_owned(), self)
     }
 }
 
@@ -106,5 +118,17 @@ mod tests {
         assert_eq!(DeadLetter::read(&entry.body), DeadLetter::Record(change));
         assert_eq!(DeadLetter::read("{}"), DeadLetter::Unknown);
         assert_eq!(DeadLetter::read("x"), DeadLetter::Unknown);
+    }
+    #[test]
+    fn a_record_that_no_message_could_hold_is_parked_without_its_images() {
+        let image = json!({ "text": { "S": "\u{1}".repeat(390_000) } });
+        let record = json!({
+            "eventID": "e-3",
+            "dynamodb": { "Keys": { "pk": { "S": "a" } }, "NewImage": image, "OldImage": image },
+        });
+        let entry = Parked { parked_record: record, cause: "odd".into() }.to_entry("e-3").unwrap();
+        assert!(entry.body.len() < 1_000, "{}", entry.body.len());
+        let DeadLetter::Record(change) = DeadLetter::read(&entry.body) else { panic!("no record") };
+        assert_eq!(change.key("pk"), Some("a"));
     }
 }

@@ -2,17 +2,19 @@
 //!
 //! Things are told at the same time, events of one thing one after the other.
 //! After one that failed, the rest of its thing fails too, so that they come
-//! again in their order.
+//! again in their order. What is no event is parked among the dead letters and
+//! holds nobody up: it would never be one.
 
 use std::collections::HashMap;
 
 use futures_util::future::join_all;
 use platform::events::{Failures, Message};
+use platform::queue::Entry;
 use platform::{App, Function, Problem};
 
-use crate::TABLE;
 use crate::dead_letter::Envelope;
 use crate::item::Notification;
+use crate::{DEAD_LETTERS, TABLE};
 
 /// The function.
 pub const FUNCTION: Function = Function::queue("notify", |a, m| Box::pin(handle(a, m)));
@@ -55,10 +57,25 @@ async fn tell_in_order<'m>(app: &App, messages: &[&'m Message]) -> Vec<&'m Messa
 
 /// Puts the notification there, unless it is there already.
 async fn tell(app: &App, message: &Message) -> Result<(), Problem> {
-    let envelope = serde_json::from_str::<Envelope>(&message.body);
-    let Envelope { record_id, event } =
-        envelope.map_err(|error| Problem::internal(format!("no event: {error}")))?;
+    let Envelope { record_id, event } = match serde_json::from_str(&message.body) {
+        Ok(envelope) => envelope,
+        Err(error) => return park(app, message, &error).await,
+    };
     let notification = Notification::of(&event, &record_id);
     app.table(TABLE).put_new(notification.to_item(&event.member_id)?).await?;
     Ok(())
+}
+
+async fn park(app: &App, message: &Message, error: &serde_json::Error) -> Result<(), Problem> {
+    let message_id = &message.message_id;
+    tracing::error!(message_id, %error, "a message is parked among the dead letters");
+    let entry = Entry {
+        group: format!("parked-{message_id}"),
+        deduplication_id: message_id.clone(),
+        body: message.body.clone(),
+    };
+    match app.queue(DEAD_LETTERS)?.send(&[entry]).await?.is_empty() {
+        true => Ok(()),
+        false => Err(Problem::busy("the dead letters do not take a message")),
+    }
 }

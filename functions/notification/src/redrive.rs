@@ -7,7 +7,7 @@
 
 use platform::auth;
 use platform::events::Source;
-use platform::queue::{Entry, Received};
+use platform::queue::{BATCH, Entry, Queue, Received, Untaken};
 use platform::{App, Function, Problem, Reply, Request};
 use serde_json::json;
 
@@ -43,30 +43,53 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
 /// Sends dead letters again, by `sources`, until none is left or time is up.
 pub async fn redrive(app: &App, sources: &[Source]) -> Result<Redriven, Problem> {
     let dead_letters = app.queue(DEAD_LETTERS)?;
-    let until = app.clock.now().plus_millis(BUDGET_MS);
-    let mut redriven = Redriven::default();
     let mut kept = Vec::new();
+    let redriven = drain(app, sources, dead_letters, &mut kept).await;
+    for messages in kept.chunks(BATCH) {
+        if let Err(error) = dead_letters.give_back(messages).await {
+            tracing::warn!(%error, "dead letters stay hidden for a while");
+        }
+    }
+    Ok(Redriven { redriven: redriven?, left: kept.len() as u64 })
+}
+
+/// Sends them until none is left or time is up: how many. Those that were taken
+/// and stay are `kept`.
+async fn drain(
+    app: &App,
+    sources: &[Source],
+    dead_letters: Queue<'_>,
+    kept: &mut Vec<Received>,
+) -> Result<u64, Problem> {
+    let until = app.clock.now().plus_millis(BUDGET_MS);
+    let mut redriven = 0;
     while app.clock.now() < until {
         let messages = dead_letters.receive(HIDDEN_S).await?;
         if messages.is_empty() {
             break;
         }
-        let mut done = Vec::new();
+        let (mut done, mut outage) = (Vec::new(), None);
         for message in messages {
-            if send_again(app, &message, sources).await? {
-                done.push(message);
-            } else {
-                kept.push(message);
+            let outcome = match outage {
+                None => send_again(app, &message, sources).await,
+                Some(_) => Ok(false),
+            };
+            match outcome {
+                Ok(true) => done.push(message),
+                Ok(false) => kept.push(message),
+                Err(problem) => {
+                    outage = Some(problem);
+                    kept.push(message);
+                }
             }
         }
         if !done.is_empty() {
             dead_letters.delete(&done).await?;
-            redriven.redriven += done.len() as u64;
+            redriven += done.len() as u64;
         }
-    }
-    redriven.left = kept.len() as u64;
-    for message in &kept {
-        dead_letters.give_back(message).await?;
+        if let Some(problem) = outage {
+            return Err(problem);
+        }
     }
     Ok(redriven)
 }
@@ -93,8 +116,11 @@ async fn send_again(app: &App, message: &Received, sources: &[Source]) -> Result
         }
     };
     let entry = to_entry(&envelope, message)?;
-    let refused = app.queue(EVENTS)?.send(&[entry]).await?;
-    if refused.is_empty() { Ok(true) } else { Err(Problem::busy("the queue refused an event")) }
+    match app.queue(EVENTS)?.send(&[entry]).await?.first() {
+        None => Ok(true),
+        Some(Untaken { is_final: true, .. }) => Ok(false),
+        Some(_) => Err(Problem::busy("the queue refused an event")),
+    }
 }
 
 /// The record's own id may still be known from the time it was first sent, so

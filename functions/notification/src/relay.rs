@@ -20,6 +20,7 @@ use crate::{DEAD_LETTERS, EVENTS, SOURCES};
 pub const FUNCTION: Function = Function::stream("relay", |a, c| Box::pin(relay(a, c, SOURCES)));
 
 /// A record that has something to send.
+#[derive(Debug)]
 struct Unsent {
     /// Its place in the batch.
     place: usize,
@@ -27,7 +28,7 @@ struct Unsent {
     entry: Entry,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum To {
     Events,
     DeadLetters,
@@ -45,15 +46,22 @@ pub async fn relay(
         unsent.extend(to_send(app, place, change, sources)?);
     }
     while !unsent.is_empty() {
-        let (wave, later) = first_of_each_group(unsent);
+        let (wave, mut later) = first_of_each_group(unsent);
         let mut batches = Vec::new();
-        for (to, queue) in [(To::Events, events), (To::DeadLetters, dead_letters)] {
+        // A record that is parked may be as large as a batch.
+        for (to, queue, most) in [(To::Events, events, BATCH), (To::DeadLetters, dead_letters, 1)] {
             let of_queue: Vec<&Unsent> = wave.iter().filter(|unsent| unsent.to == to).collect();
-            batches.extend(of_queue.chunks(BATCH).map(|batch| send(queue, batch.to_vec())));
+            batches.extend(of_queue.chunks(most).map(|batch| send(queue, batch.to_vec())));
         }
-        let refused = join_all(batches).await.into_iter().flatten();
-        let first_refused = refused.min();
-        if let Some(place) = first_refused {
+        let mut untaken = None;
+        for (unsent, is_final) in join_all(batches).await.into_iter().flatten() {
+            let place = unsent.place;
+            match is_final && unsent.to == To::Events {
+                true => later.push(park(place, &changes[place], "the queue does not take it")?),
+                false => untaken = Some(untaken.map_or(place, |first: usize| first.min(place))),
+            }
+        }
+        if let Some(place) = untaken {
             // Whatever else has not been sent yet may stand before it.
             let waiting = later.iter().map(|unsent| unsent.place).min();
             return from(&changes[waiting.map_or(place, |waiting| waiting.min(place))]);
@@ -70,23 +78,31 @@ fn to_send(
     change: &Change,
     sources: &[Source],
 ) -> Result<Option<Unsent>, Problem> {
-    let Some(record_id) = change.id() else {
-        return Err(Problem::internal("a stream record without an id"));
-    };
-    let (to, entry) = match translate(app, change, sources) {
-        Ok(None) => return Ok(None),
+    match translate(app, change, sources) {
+        Ok(None) => Ok(None),
         Ok(Some(event)) => {
+            let record_id = id_of(change)?;
             let envelope = Envelope { record_id: record_id.to_owned(), event };
-            (To::Events, envelope.to_entry(record_id))
+            let entry = envelope.to_entry(record_id).map_err(Problem::internal)?;
+            Ok(Some(Unsent { place, to: To::Events, entry }))
         }
         Err(problem) => {
-            let cause = problem.cause().unwrap_or_default().to_owned();
-            tracing::error!(record_id, cause, "a record is parked among the dead letters");
-            let parked = Parked { parked_record: change.record().clone(), cause };
-            (To::DeadLetters, parked.to_entry(record_id))
+            park(place, change, problem.cause().unwrap_or("it cannot be read")).map(Some)
         }
-    };
-    Ok(Some(Unsent { place, to, entry: entry.map_err(Problem::internal)? }))
+    }
+}
+
+/// The message that parks `change` among the dead letters, whole.
+fn park(place: usize, change: &Change, cause: &str) -> Result<Unsent, Problem> {
+    let record_id = id_of(change)?;
+    tracing::error!(record_id, cause, "a record is parked among the dead letters");
+    let parked = Parked { parked_record: change.record().clone(), cause: cause.to_owned() };
+    let entry = parked.to_entry(record_id).map_err(Problem::internal)?;
+    Ok(Unsent { place, to: To::DeadLetters, entry })
+}
+
+fn id_of(change: &Change) -> Result<&str, Problem> {
+    change.id().ok_or_else(|| Problem::internal("a stream record without an id"))
 }
 
 /// The event that `change` tells of, if any. An error means that it tells of
@@ -106,14 +122,17 @@ fn first_of_each_group(unsent: Vec<Unsent>) -> (Vec<Unsent>, Vec<Unsent>) {
     unsent.into_iter().partition(|unsent| groups.insert(unsent.entry.group.clone()))
 }
 
-/// Sends a batch; the places of the records that were not taken for certain.
-async fn send(queue: Queue<'_>, batch: Vec<&Unsent>) -> Vec<usize> {
+/// Sends a batch: what was not taken for certain, and whether it never will be.
+async fn send<'u>(queue: Queue<'_>, batch: Vec<&'u Unsent>) -> Vec<(&'u Unsent, bool)> {
     let entries: Vec<Entry> = batch.iter().map(|unsent| unsent.entry.clone()).collect();
     match queue.send(&entries).await {
-        Ok(refused) => refused.into_iter().filter_map(|at| Some(batch.get(at)?.place)).collect(),
+        Ok(untaken) => {
+            let untaken = untaken.into_iter();
+            untaken.filter_map(|it| Some((*batch.get(it.place)?, it.is_final))).collect()
+        }
         Err(error) => {
             log(&error);
-            batch.iter().map(|unsent| unsent.place).collect()
+            batch.into_iter().map(|unsent| (unsent, false)).collect()
         }
     }
 }

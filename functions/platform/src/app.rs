@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 
@@ -57,22 +58,27 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients as hotseat uses them. The SDK retries neither calls to tables,
-    /// which `table` does, because only it knows what an unknown outcome
-    /// permits, nor calls to queues, since whoever sends comes again anyway.
-    pub fn of(config: &aws_config::SdkConfig) -> Self {
-        let timeouts = TimeoutConfig::builder()
-            .connect_timeout(ATTEMPT_TIMEOUT)
-            .operation_attempt_timeout(ATTEMPT_TIMEOUT)
-            .build();
-        let retries = RetryConfig::disabled();
+    /// Clients as hotseat uses them.
+    pub fn of(config: &SdkConfig) -> Self {
         let secrets = aws_sdk_secretsmanager::Client::new(config);
-        let config = config.to_builder().retry_config(retries).timeout_config(timeouts).build();
+        let config = Self::configure(config);
         Self {
             dynamodb: aws_sdk_dynamodb::Client::new(&config),
             sqs: aws_sdk_sqs::Client::new(&config),
             secrets: Some(secrets),
         }
+    }
+
+    /// How tables and queues are called. The SDK repeats neither calls to
+    /// tables, which `table` does, because only it knows what an unknown outcome
+    /// permits, nor calls to queues, since whoever sends comes again anyway.
+    pub fn configure(config: &SdkConfig) -> SdkConfig {
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(ATTEMPT_TIMEOUT)
+            .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+            .build();
+        let builder = config.to_builder().retry_config(RetryConfig::disabled());
+        builder.timeout_config(timeouts).build()
     }
 }
 

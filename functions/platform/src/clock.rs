@@ -15,6 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 const FIRST_MS: i64 = -62_135_596_800_000;
 /// 9999-12-30T21:59:59Z, the last whole second that `jiff` holds in any zone.
 const LAST_MS: i64 = 253_402_207_199_000;
+const NANOS_PER_MILLI: i128 = 1_000_000;
+const DAY_S: i64 = 24 * 60 * 60;
 
 /// Where the time comes from.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +54,7 @@ impl Clock {
 /// A moment, to the millisecond.
 ///
 /// In JSON it is RFC 3339 in UTC. It is read with any offset, and without one
-/// as UTC. In a table it is a number of milliseconds since 1970, by way of
+/// as UTC; of a finer time the millisecond that it is in counts. In a table it is a number of milliseconds since 1970, by way of
 /// [`Instant::as_millis`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(i64);
@@ -138,13 +140,11 @@ impl std::str::FromStr for When {
     type Err = NotAnInstant;
 
     fn from_str(text: &str) -> Result<Self, NotAnInstant> {
-        if !is_rfc_3339_or_local(text) {
-            return Err(NotAnInstant);
+        // By its form alone: the parser of local times passes over an offset.
+        match form(text).ok_or(NotAnInstant)? {
+            Form::Moment => moment(text).map(Self::Moment),
+            Form::Local => local(text).map(Self::Local),
         }
-        if let Ok(moment) = text.parse::<Timestamp>() {
-            return within_range(moment).map(Self::Moment);
-        }
-        text.parse().map(Self::Local).map_err(|_| NotAnInstant)
     }
 }
 
@@ -155,26 +155,60 @@ impl<'de> Deserialize<'de> for When {
     }
 }
 
+/// The millisecond in which `moment` is.
 fn within_range(moment: Timestamp) -> Result<Instant, NotAnInstant> {
-    let ms = moment.as_millisecond();
-    if (FIRST_MS..=LAST_MS).contains(&ms) { Ok(Instant(ms)) } else { Err(NotAnInstant) }
+    let ms = i64::try_from(moment.as_nanosecond().div_euclid(NANOS_PER_MILLI));
+    let ms = ms.ok().filter(|ms| (FIRST_MS..=LAST_MS).contains(ms));
+    ms.map(Instant).ok_or(NotAnInstant)
 }
 
-/// Whether `text` has the form of RFC 3339, with or without an offset. The
+/// A time with an offset. A leap second, which is 23:59:60 in UTC, is in the
+/// second before it.
+fn moment(text: &str) -> Result<Instant, NotAnInstant> {
+    let moment = within_range(text.parse().map_err(|_| NotAnInstant)?)?;
+    let is_last_of_day = moment.as_seconds().rem_euclid(DAY_S) == DAY_S - 1;
+    if is_last_of_day || !has_second_60(text) { Ok(moment) } else { Err(NotAnInstant) }
+}
+
+/// A time without an offset, and so without a leap second: when that is in some
+/// zone, its hands do not tell.
+fn local(text: &str) -> Result<DateTime, NotAnInstant> {
+    if has_second_60(text) { Err(NotAnInstant) } else { text.parse().map_err(|_| NotAnInstant) }
+}
+
+/// Whether it is the 60th second of its minute, which the parser takes for the
+/// 59th in any of them.
+fn has_second_60(text: &str) -> bool {
+    text.get(17..19) == Some("60")
+}
+
+/// How a time is written.
+enum Form {
+    /// With an offset.
+    Moment,
+    /// Without one.
+    Local,
+}
+
+/// Which form of RFC 3339 `text` has, with an offset or without, if any. The
 /// parser by itself also takes dates without a time and names of zones.
-fn is_rfc_3339_or_local(text: &str) -> bool {
+fn form(text: &str) -> Option<Form> {
     let digit_as_0 = |c: char| if c.is_ascii_digit() { '0' } else { c.to_ascii_uppercase() };
     let form: String = text.chars().map(digit_as_0).collect();
-    let Some(rest) = form.strip_prefix("0000-00-00T00:00:00") else {
-        return false;
-    };
+    let rest = form.strip_prefix("0000-00-00T00:00:00")?;
     let fraction =
         rest.strip_prefix('.').map_or(0, |f| 1 + f.find(|c| c != '0').unwrap_or(f.len()));
     let (fraction, offset) = rest.split_at(fraction);
-    let has_offset = matches!(offset, "+00:00" | "-00:00");
+    if !fraction.is_empty() && !(2..=10).contains(&fraction.len()) {
+        return None;
+    }
     let hours = text.rsplit(['+', '-']).next().and_then(|offset| offset.get(..2));
-    (fraction.is_empty() || (2..=10).contains(&fraction.len()))
-        && (matches!(offset, "" | "Z") || (has_offset && hours.is_some_and(|hours| hours <= "23")))
+    match offset {
+        "" => Some(Form::Local),
+        "Z" => Some(Form::Moment),
+        "+00:00" | "-00:00" if hours.is_some_and(|hours| hours <= "23") => Some(Form::Moment),
+        _ => None,
+    }
 }
 
 impl Serialize for Instant {
@@ -257,6 +291,61 @@ mod tests {
         assert!("0001-01-01T00:00:00".parse::<When>().unwrap().at(&zone).is_ok());
         let zone = TimeZone::get("Asia/Tokyo").unwrap();
         assert!("0001-01-01T00:00:00".parse::<When>().unwrap().at(&zone).is_err());
+    }
+
+    #[test]
+    fn an_offset_is_never_passed_over_at_either_end_of_time() {
+        for (bad, good) in [
+            ("9999-12-30T23:00:00-05:00", "9999-12-30T16:59:59-05:00"),
+            ("9999-12-31T12:00:00+01:00", "9999-12-30T22:59:59+01:00"),
+            ("9999-12-31T23:59:59+23:59", "9999-12-30T21:59:59+00:00"),
+            ("9999-12-30T22:00:00Z", "9999-12-30T21:59:59Z"),
+            ("0001-01-01T00:00:00+01:00", "0001-01-01T01:00:00+01:00"),
+            ("0001-01-01T00:00:00+23:59", "0001-01-01T00:00:00-23:59"),
+            ("0000-12-31T23:59:59Z", "0001-01-01T00:00:00Z"),
+        ] {
+            assert!(bad.parse::<When>().is_err(), "{bad} was read");
+            assert!(matches!(good.parse(), Ok(When::Moment(_))), "{good} was not read");
+        }
+    }
+
+    #[test]
+    fn a_time_is_in_the_millisecond_that_has_begun() {
+        for (text, ms) in [
+            ("1969-12-31T23:59:59.9999Z", -1),
+            ("1969-12-31T23:59:59.999Z", -1),
+            ("1969-12-31T23:59:59.998999999Z", -2),
+            ("1970-01-01T00:00:00.000999999Z", 0),
+            ("0001-01-01T00:00:00.0009Z", FIRST_MS),
+        ] {
+            assert_eq!(text.parse::<Instant>().unwrap().as_millis(), ms, "{text}");
+        }
+        assert!("0000-12-31T23:59:59.9999Z".parse::<Instant>().is_err());
+        let local: When = "1969-12-31T23:59:59.9999".parse().unwrap();
+        assert_eq!(local.at(&TimeZone::UTC).unwrap().as_millis(), -1);
+    }
+
+    #[test]
+    fn a_leap_second_is_in_the_last_second_of_a_day_of_utc_and_nowhere_else() {
+        for (good, utc) in [
+            ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59Z"),
+            ("2017-01-01T08:59:60+09:00", "2016-12-31T23:59:59Z"),
+            ("2016-12-31T18:59:60-05:00", "2016-12-31T23:59:59Z"),
+            ("1969-12-31T23:59:60Z", "1969-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(good.parse::<Instant>().unwrap().to_string(), utc, "{good}");
+        }
+        for bad in [
+            "2016-12-31T12:30:60Z",
+            "2016-12-31T23:58:60Z",
+            "2016-12-31T22:59:60Z",
+            "2016-12-31T23:59:60+09:00",
+            "2016-12-31T23:59:61Z",
+            "2016-12-31T12:30:60",
+            "2016-12-31T23:59:60",
+        ] {
+            assert!(bad.parse::<When>().is_err(), "{bad:?} was read as a time");
+        }
     }
 
     #[test]

@@ -7,9 +7,11 @@
 
 use aws_sdk_sqs::error::DisplayErrorContext;
 use aws_sdk_sqs::types::{
-    DeleteMessageBatchRequestEntry, MessageSystemAttributeName, QueueAttributeName,
-    SendMessageBatchRequestEntry,
+    ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry,
+    MessageSystemAttributeName, QueueAttributeName, SendMessageBatchRequestEntry,
 };
+
+use serde::Serialize;
 
 use crate::app::App;
 use crate::clock::Instant;
@@ -32,6 +34,30 @@ pub struct Entry {
     pub deduplication_id: String,
     /// What is sent.
     pub body: String,
+}
+
+impl Entry {
+    /// A message with `value` in JSON.
+    pub fn json(
+        group: String,
+        deduplication_id: String,
+        value: &impl Serialize,
+    ) -> Result<Self, serde_json::Error> {
+        // The two characters that XML has not, and so no message may hold; in
+        // JSON they can stand in strings only, where they may be escaped.
+        let body = serde_json::to_string(value)?;
+        let body = body.replace('\u{FFFE}', "\\ufffe").replace('\u{FFFF}', "\\uffff");
+        Ok(Self { group, deduplication_id, body })
+    }
+}
+
+/// A message of a batch that was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Untaken {
+    /// Its place in the batch.
+    pub place: usize,
+    /// Whether it is the message's fault: it will not be taken later either.
+    pub is_final: bool,
 }
 
 /// A message that was received.
@@ -74,9 +100,9 @@ impl<'a> Queue<'a> {
         Ok(Self { client: &app.clients.sqs, url: url.ok_or_else(missing)? })
     }
 
-    /// Sends at most [`BATCH`] messages, and says which were not taken, by their
-    /// place. A failed call means that any of them may have been.
-    pub async fn send(&self, entries: &[Entry]) -> Result<Vec<usize>, QueueError> {
+    /// Sends at most [`BATCH`] messages, and says which were not taken. A failed
+    /// call means that any of them may have been.
+    pub async fn send(&self, entries: &[Entry]) -> Result<Vec<Untaken>, QueueError> {
         const OPERATION: &str = "SendMessageBatch";
         let batch = entries.iter().enumerate().map(|(place, entry)| {
             SendMessageBatchRequestEntry::builder()
@@ -92,10 +118,13 @@ impl<'a> Queue<'a> {
         let sent = sent.send().await.map_err(failed(OPERATION))?;
         let failures = sent.failed.iter().map(|failure| {
             tracing::warn!(code = failure.code, cause = failure.message, "a message was refused");
-            failure.id.parse()
+            let place = failure.id.parse().map_err(|_| QueueError {
+                operation: OPERATION,
+                cause: format!("the unknown id {}", failure.id),
+            })?;
+            Ok(Untaken { place, is_final: failure.sender_fault })
         });
-        let failures = failures.collect::<Result<Vec<usize>, _>>();
-        failures.map_err(|_| QueueError { operation: OPERATION, cause: "an unknown id".into() })
+        failures.collect()
     }
 
     /// Up to [`BATCH`] messages, which nobody else gets for `hidden_s` seconds.
@@ -142,11 +171,25 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Shows a message again that was received, to whoever asks next.
-    pub async fn give_back(&self, message: &Received) -> Result<(), QueueError> {
-        let sent = self.client.change_message_visibility().queue_url(self.url);
-        let sent = sent.receipt_handle(&message.receipt).visibility_timeout(0);
-        sent.send().await.map(drop).map_err(failed("ChangeMessageVisibility"))
+    /// Shows messages again that were received, to whoever asks next: at most
+    /// [`BATCH`].
+    pub async fn give_back(&self, messages: &[Received]) -> Result<(), QueueError> {
+        const OPERATION: &str = "ChangeMessageVisibilityBatch";
+        let batch = messages.iter().enumerate().map(|(place, message)| {
+            ChangeMessageVisibilityBatchRequestEntry::builder()
+                .id(place.to_string())
+                .receipt_handle(&message.receipt)
+                .visibility_timeout(0)
+                .build()
+                .map_err(|error| QueueError { operation: OPERATION, cause: error.to_string() })
+        });
+        let batch = batch.collect::<Result<Vec<_>, _>>()?;
+        let sent = self.client.change_message_visibility_batch().queue_url(self.url);
+        let changed = sent.set_entries(Some(batch)).send().await.map_err(failed(OPERATION))?;
+        match changed.failed.first() {
+            None => Ok(()),
+            Some(failure) => Err(QueueError { operation: OPERATION, cause: failure.code.clone() }),
+        }
     }
 
     /// About how many messages there are, hidden ones included.
@@ -175,4 +218,18 @@ where
     R: std::fmt::Debug,
 {
     move |error| QueueError { operation, cause: DisplayErrorContext(error).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_holds_no_character_that_a_message_may_not_and_reads_the_same() {
+        let text = "a\u{FFFE}b\u{FFFF}c\u{FFFD}\u{10FFFF}\0\"\\ufffe";
+        let entry = Entry::json("g".into(), "d".into(), &text).unwrap();
+        let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..);
+        assert!(entry.body.chars().all(allowed), "{}", entry.body);
+        assert_eq!(serde_json::from_str::<String>(&entry.body).unwrap(), text);
+    }
 }

@@ -1,24 +1,51 @@
 //! Logs and metrics.
 //!
 //! A log line is one JSON object with the request's id, trace and function. It
-//! holds codes and causes, never tokens, bodies or names. Metrics are a line in
-//! CloudWatch's
+//! holds codes and causes, never tokens, bodies or names, whatever `RUST_LOG`
+//! asks for. Metrics are a line in CloudWatch's
 //! [embedded metric format](https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html),
 //! so that no request waits for a metrics call.
 
 use std::io::Write as _;
 
 use serde_json::{Value, json};
-use tracing_subscriber::EnvFilter;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::layer::{Filter, Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::clock::Instant;
 use crate::lambda::{Failed, Outcome};
 
+/// The crates whose log lines show no body, at any level: our own.
+pub const OURS: &[&str] =
+    &["blog", "enrollment", "identity", "local", "notification", "platform", "schedule"];
+
 /// Sends logs to standard output as Lambda collects them. `RUST_LOG` sets the
 /// level, `info` by default.
 pub fn log_as_json() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().json().with_env_filter(filter).with_target(false).init();
+    let layer = tracing_subscriber::fmt::layer().json().with_target(false);
+    tracing_subscriber::registry().with(layer.with_filter(filter_of_process("info"))).init();
+}
+
+/// What is logged: what `RUST_LOG` says, or else `default`, within what
+/// [`capped`] permits.
+pub fn filter_of_process<S>(default: &str) -> impl Filter<S> + use<S> {
+    capped(EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default)))
+}
+
+/// What `filter` lets through, without what crates other than [`OURS`] say below
+/// the level `info`: there the SDK, the Lambda runtime and the emulator write
+/// requests and responses out, with passwords, tokens, names and all.
+pub fn capped<S>(filter: EnvFilter) -> impl Filter<S> + use<S> {
+    let is_permitted =
+        filter_fn(|line| *line.level() <= LevelFilter::INFO || is_ours(line.target()));
+    // Without this hint every level would count as wanted.
+    filter.and(is_permitted.with_max_level_hint(LevelFilter::TRACE))
+}
+
+fn is_ours(target: &str) -> bool {
+    OURS.contains(&target.split("::").next().unwrap_or(target))
 }
 
 /// Writes the metrics of one request to standard output.

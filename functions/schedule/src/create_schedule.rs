@@ -6,6 +6,7 @@
 
 use platform::auth;
 use platform::idempotency::Idempotency;
+use platform::problem::IDEMPOTENCY_KEY_REUSED;
 use platform::table::{Item, Key, Patience, Read, Refusals, Write, WriteError};
 use platform::{App, Function, Problem, Reply, Request};
 
@@ -29,13 +30,49 @@ const KEPT_ANSWER: usize = 2;
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;
     let idempotency = Idempotency::of(&request, &caller, NAME)?;
-    let wanted = Wanted::of(app, &request, &caller.member_id).await?;
+    let wanted = match Wanted::of(app, &request, &caller.member_id).await {
+        Ok(wanted) => wanted,
+        Err(invalid) => return answer_invalid(app, idempotency.as_ref(), invalid).await,
+    };
     let id = ScheduleId::new(app);
     let schedule = Schedule::new(id, &caller.member_id, wanted, app.clock.now());
     let location = format!("/schedules/{}", schedule.schedule_id);
     let reply = Reply::created(location, &schedule.view())?.etag(schedule.version);
     let patience = Patience::default();
     Attempt { app, schedule, reply, idempotency, patience }.create().await
+}
+
+/// Refuses what is not valid, unless it was when it was first served: local
+/// times mean others once the member's zone is another.
+async fn answer_invalid(
+    app: &App,
+    idempotency: Option<&Idempotency>,
+    invalid: Problem,
+) -> Result<Reply, Problem> {
+    match served(app, idempotency).await {
+        Ok(Some(reply)) => Ok(reply),
+        Ok(None) => Err(invalid),
+        Err(other) if other.kind() == IDEMPOTENCY_KEY_REUSED => Err(invalid),
+        Err(failed) => Err(failed),
+    }
+}
+
+/// The answer that the request got when it was first served, if it was.
+async fn served(app: &App, idempotency: Option<&Idempotency>) -> Result<Option<Reply>, Problem> {
+    let Some(idempotency) = idempotency else { return Ok(None) };
+    let kept = app.table(TABLE).batch_get(vec![idempotency.key()], Read::Consistent).await?;
+    replay(app, Some(idempotency), kept.into_iter().next())
+}
+
+fn replay(
+    app: &App,
+    idempotency: Option<&Idempotency>,
+    kept: Option<Item>,
+) -> Result<Option<Reply>, Problem> {
+    match (idempotency, kept) {
+        (Some(idempotency), Some(kept)) => idempotency.replay(kept, app.clock.now()),
+        _ => Ok(None),
+    }
 }
 
 /// One attempt to create one schedule.
@@ -123,20 +160,11 @@ impl Attempt<'_> {
     /// Refuses because of the schedule that is there, unless it is this very
     /// request that put it there, when it was first sent.
     async fn refuse(&self, there: ScheduleId) -> Result<Reply, Problem> {
-        if let Some(idempotency) = &self.idempotency {
-            let keys = vec![idempotency.key()];
-            let kept = self.app.table(TABLE).batch_get(keys, Read::Consistent).await?;
-            if let Some(served) = self.replay(kept.into_iter().next())? {
-                return Ok(served);
-            }
-        }
-        Err(Refusal::ScheduleConflict { conflicts_with: there }.into())
+        let served = served(self.app, self.idempotency.as_ref()).await?;
+        served.ok_or_else(|| Refusal::ScheduleConflict { conflicts_with: there }.into())
     }
 
     fn replay(&self, kept: Option<Item>) -> Result<Option<Reply>, Problem> {
-        match (&self.idempotency, kept) {
-            (Some(idempotency), Some(kept)) => idempotency.replay(kept, self.app.clock.now()),
-            _ => Ok(None),
-        }
+        replay(self.app, self.idempotency.as_ref(), kept)
     }
 }

@@ -36,9 +36,10 @@ fn of_schedule(change: &Change) -> Result<Event, Problem> {
         (None, Some(created)) => Ok(about(Type::ScheduleCreated, &created)),
         (Some(_), Some(updated)) => Ok(about(Type::ScheduleUpdated, &updated)),
         (Some(last), None) => {
-            // DynamoDB's clock tells seconds: what happened before may look later.
+            // DynamoDB's clock tells seconds: the end of this one is later than
+            // whatever happened in it before, a reminder for one.
             let next = Instant::from_millis(last.updated_at_ms + 1);
-            let deleted_at = change.made_at().map_or(next, |at| at.max(next));
+            let deleted_at = change.made_at().map_or(next, |at| at.plus_millis(999).max(next));
             let deleted = Schedule {
                 version: last.version + 1,
                 updated_at_ms: deleted_at.as_millis(),
@@ -184,12 +185,14 @@ mod tests {
     #[test]
     fn a_deletion_is_later_than_the_last_update() {
         let last = schedule(2);
-        let deleted = event(of_schedules(Some(&last), None)).unwrap();
-        assert_eq!(deleted.occurred_at.as_millis(), AT_MS + 1);
-        let mut later = of_schedules(Some(&last), None);
-        later["dynamodb"]["ApproximateCreationDateTime"] = json!(MADE_AT_S + 7);
-        let deleted = event(later).unwrap();
-        assert_eq!(deleted.occurred_at.as_millis(), (MADE_AT_S + 7) * 1000);
+        let deleted_at_ms = |made_at_s: i64| {
+            let mut record = of_schedules(Some(&last), None);
+            record["dynamodb"]["ApproximateCreationDateTime"] = json!(made_at_s);
+            event(record).unwrap().occurred_at.as_millis()
+        };
+        assert_eq!(deleted_at_ms(MADE_AT_S), MADE_AT_S * 1000 + 999);
+        assert_eq!(deleted_at_ms(MADE_AT_S + 7), (MADE_AT_S + 7) * 1000 + 999);
+        assert_eq!(deleted_at_ms(MADE_AT_S - 7), AT_MS + 1, "their clock is behind");
     }
 
     fn reminder(fired_at_ms: Option<i64>) -> Value {

@@ -86,8 +86,8 @@ async fn entries(
 ) -> Result<Vec<Entry>, Problem> {
     let first = range.from.unwrap_or(Instant::from_millis(i64::MIN)).as_millis();
     let first = page.after.map_or(first, |after| first.max(after + 1));
-    let last = range.to.map_or(i64::MAX, |to| to.as_millis() - 1);
-    let last = Instant::from_millis(last).as_millis();
+    let last = Instant::from_millis(i64::MAX).as_millis();
+    let last = range.to.map_or(last, |to| to.as_millis() - 1); // before all time, if need be
     if first > last {
         return Ok(Vec::new()); // the condition would be refused
     }

@@ -35,6 +35,9 @@ const SYSTEMS: &[&[Function]] = &[
     blog::FUNCTIONS,
 ];
 
+/// Lies in a data folder that is complete: with sample data, or begun without.
+const BEGUN: &str = "begun";
+
 /// How a cloud is to be.
 #[derive(Clone)]
 pub struct Options {
@@ -138,19 +141,26 @@ impl Cloud {
         let template = Template::of_checkout()?;
         let functions: Vec<Function> = SYSTEMS.concat();
         let sample_data = options.sample_data;
-        let (cloud, is_new) = Self::assemble(options, &template, &functions)?;
+        let begun = options.data_dir.as_ref().map(|folder| folder.join(BEGUN));
+        let cloud = Self::assemble(options, &template, &functions)?;
+        // Written last, so that a first start that was cut off begins anew.
+        let is_new = !begun.as_ref().is_some_and(|path| path.exists());
         if sample_data && is_new {
             sample::write(&cloud).await?;
+        }
+        if let Some(path) = begun.filter(|_| is_new) {
+            let written = std::fs::write(&path, "");
+            written.map_err(|error| StorageError::Folder { path, error })?;
         }
         Ok(cloud)
     }
 
-    /// Builds a cloud, and says whether its tables are new.
+    /// Builds a cloud.
     pub(crate) fn assemble(
         options: Options,
         template: &Template,
         functions: &[Function],
-    ) -> Result<(Self, bool), StartError> {
+    ) -> Result<Self, StartError> {
         let functions = pair(template, functions)?;
         let mut routes = Routes::default();
         for (index, (declared, _)) in functions.iter().enumerate() {
@@ -159,7 +169,7 @@ impl Cloud {
             }
         }
         let embedded = Embedded::open(options.data_dir.as_deref(), &options.clock)?;
-        let is_new = embedded.create_tables(&template.tables)?;
+        embedded.create_tables(&template.tables)?;
         let embedded = Arc::new(embedded);
         let mut link: Arc<dyn Link> = Arc::clone(&embedded) as _;
         if let Some(layer) = &options.layer {
@@ -213,7 +223,7 @@ impl Cloud {
             queues,
             queue_link,
         };
-        Ok((Self(Arc::new(inner)), is_new))
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Sends a request through the API: its routes, its events, its functions.
@@ -386,7 +396,7 @@ mod tests {
 
     fn assemble(template: &str, functions: &[Function]) -> Result<Cloud, StartError> {
         let template = Template::parse(template)?;
-        Cloud::assemble(Options::default(), &template, functions).map(|(cloud, _)| cloud)
+        Cloud::assemble(Options::default(), &template, functions)
     }
 
     /// A template of one function that takes everything.
@@ -488,7 +498,7 @@ mod tests {
         let queue = "Resources:\n  EventsQueue:\n    Type: AWS::SQS::Queue\n    \
                      Properties: { FifoQueue: true, ContentBasedDeduplication: true }\n";
         let template = Template::parse(queue).unwrap();
-        Cloud::assemble(options, &template, &[]).unwrap().0
+        Cloud::assemble(options, &template, &[]).unwrap()
     }
 
     async fn send(client: &aws_sdk_sqs::Client, queue_url: &str, body: &str) {
@@ -581,7 +591,7 @@ mod tests {
     async fn environments_are_started_on_demand_up_to_the_limit() {
         let template = Template::parse(&template("slow", 3)).unwrap();
         let options = Options { environments: 2, ..Options::default() };
-        let (cloud, _) = Cloud::assemble(options, &template, &[SLOW]).unwrap();
+        let cloud = Cloud::assemble(options, &template, &[SLOW]).unwrap();
         let started = tokio::time::Instant::now();
         assert_eq!(get(&cloud, "/").await.0, 204);
         assert_eq!(get(&cloud, "/").await.0, 204);
@@ -637,6 +647,28 @@ mod tests {
         let cloud = Cloud::start(options()).await.unwrap();
         let (_, course) = get(&cloud, "/courses/5").await;
         assert_eq!(course["seats"]["left"], 1);
+    }
+
+    #[tokio::test]
+    async fn a_first_start_that_was_cut_off_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = || Options {
+            data_dir: Some(folder.path().to_owned()),
+            sample_data: true,
+            ..Options::default()
+        };
+        let cloud = Cloud::start(options()).await.unwrap();
+        let plan = enrollment::keys::plan(3.try_into().unwrap(), "default").into_item();
+        let delete = cloud.client().delete_item().table_name(enrollment::TABLE.default);
+        delete.set_key(Some(plan)).send().await.unwrap();
+        drop(cloud);
+        std::fs::remove_file(folder.path().join(BEGUN)).unwrap();
+        let cloud = Cloud::start(options()).await.unwrap();
+        assert_eq!(get(&cloud, "/courses/5").await.1["seats"]["left"], 0);
+        let timetable = request("GET", "/students/3/enrollments")
+            .header("authorization", format!("Bearer {}", cloud.token("student-3", Role::Member)))
+            .body(Bytes::new());
+        assert_eq!(cloud.request(timetable.unwrap()).await.response.status(), 200);
     }
 
     #[tokio::test]

@@ -66,7 +66,7 @@ mod tests {
             Box::pin(async { Ok(platform::Reply::no_content()) })
         });
         let template = Template::parse(&text).unwrap();
-        Cloud::assemble(Options::default(), &template, &[work]).unwrap().0.shows_page()
+        Cloud::assemble(Options::default(), &template, &[work]).unwrap().shows_page()
     }
 
     #[tokio::test]

@@ -199,6 +199,14 @@ fn every_function_has_a_file_a_binary_an_event_and_a_place_in_the_template_and_t
 }
 
 #[test]
+fn what_every_crate_of_ours_says_at_any_level_can_be_logged() {
+    for entry in std::fs::read_dir(project().join("functions")).expect("the folder is there") {
+        let name = entry.expect("an entry").file_name().into_string().unwrap();
+        assert!(platform::telemetry::OURS.contains(&name.as_str()), "{name}");
+    }
+}
+
+#[test]
 fn the_time_that_hours_need_to_settle_covers_the_timeout_of_enroll() {
     let template = local::template::Template::of_checkout().unwrap();
     let enroll = template.functions.iter().find(|f| f.name == "enroll").unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use suites::World;
 
-use crate::{MINUTE_MS, PASSWORD, Tokens, fields, log_in, open, sign_up, world_of_ada};
+use crate::{MINUTE_MS, PASSWORD, Tokens, fields, log_in, member, open, sign_up, world_of_ada};
 
 #[tokio::test]
 async fn a_password_opens_a_session_with_a_token_of_fifteen_minutes() {
@@ -76,6 +76,32 @@ async fn a_login_that_does_not_exist_is_locked_like_any_other() {
     }
     log_in(&world, "nobody", PASSWORD).await.refused(429, "LOGIN_LOCKED");
     log_in(&world, "ada", PASSWORD).await.expect(200);
+}
+
+#[tokio::test]
+async fn what_was_tried_before_a_login_exists_does_not_lock_it() {
+    let world = World::start().await;
+    for (login_id, key) in [("ada", None), ("eve", Some("k-1"))] {
+        for _ in 0..10 {
+            log_in(&world, login_id, "wrong horse").await.refused(401, "BAD_CREDENTIALS");
+        }
+        let mut caller = world.as_nobody();
+        if let Some(key) = key {
+            caller = caller.with("idempotency-key", key);
+        }
+        let made = caller.post("/members", member(login_id)).await.expect(201).json;
+        log_in(&world, login_id, PASSWORD).await.expect(200);
+        // Whoever asks for a log-in that is taken unlocks nothing.
+        for _ in 0..10 {
+            log_in(&world, login_id, "wrong horse").await.refused(401, "BAD_CREDENTIALS");
+        }
+        let stranger = world.as_nobody();
+        stranger.post("/members", member(login_id)).await.refused(409, "LOGIN_TAKEN");
+        if key.is_some() {
+            assert_eq!(caller.post("/members", member(login_id)).await.expect(201).json, made);
+        }
+        log_in(&world, login_id, PASSWORD).await.refused(429, "LOGIN_LOCKED");
+    }
 }
 
 #[tokio::test]

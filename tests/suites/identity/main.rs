@@ -9,6 +9,7 @@ mod get_me;
 mod list_keys;
 mod log_in;
 mod log_out;
+mod overtaken;
 mod races;
 mod refresh_session;
 mod rotation;

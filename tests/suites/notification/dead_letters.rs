@@ -110,6 +110,47 @@ async fn an_event_that_is_refused_five_times_is_a_dead_letter_until_it_is_sent_a
     assert_eq!(count(&world).await, json!({ "count": 0 }));
 }
 
+/// Puts a message among the dead letters by hand.
+async fn put(world: &World, group: &str, body: &str) {
+    let url = world.queue_url("EventsDeadLetter.fifo").await;
+    let sqs = world.cloud.clients().sqs;
+    let send = sqs.send_message().queue_url(url).message_group_id(group).message_body(body);
+    send.message_deduplication_id(group).send().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dead_letter_that_can_never_be_sent_holds_up_no_other() {
+    let world = World::start().await;
+    let event = |id: &str| {
+        json!({
+            "recordId": "r", "type": "ENROLLED", "aggregate": "student", "aggregateId": id,
+            "version": 1, "occurredAt": "2030-01-01T00:00:00Z", "memberId": format!("m{id}"),
+            "payload": {},
+        })
+        .to_string()
+    };
+    for id in 0..20 {
+        match id {
+            5 => put(&world, "odd", &event("a b")).await, // no name of a group
+            11 => put(&world, "none", "no event at all").await,
+            _ => put(&world, &format!("g{id}"), &event(&id.to_string())).await,
+        }
+    }
+    let redrive = "/dead-letters/redrive";
+    // An outage in the middle: what was sent is out, the rest is there at once.
+    world.queue_faults.next("SendMessageBatch", &Fault::RefusedEntries(vec![]), 2);
+    world.queue_faults.next("SendMessageBatch", &Fault::ServerError, 1);
+    world.as_staff().post(redrive, Value::Null).await.refused(503, "BUSY");
+    assert_eq!(count(&world).await["count"], 18);
+    let answer = world.as_staff().post(redrive, Value::Null).await.expect(202);
+    assert_eq!(answer.json, json!({ "redriven": 16, "left": 2 }));
+    world.settle().await;
+    for id in (0..20).filter(|id| ![5, 11].contains(id)) {
+        assert_eq!(world.inbox(&format!("m{id}")).await.len(), 1, "{id}");
+    }
+    assert_eq!(count(&world).await["count"], 2);
+}
+
 #[tokio::test]
 async fn two_who_send_again_at_once_tell_everything_once() {
     let world = World::start().await;

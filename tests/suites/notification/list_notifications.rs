@@ -30,6 +30,31 @@ async fn what_happened_to_a_student_is_told_to_its_member_newest_first() {
 }
 
 #[tokio::test]
+async fn the_order_is_that_of_the_changes_though_clocks_differ() {
+    let world = World::start().await;
+    world.students(1).await;
+    world.clock.advance(10_000);
+    for (id, day) in ["MON", "TUE", "WED"].iter().enumerate() {
+        world.course_at(id as u64 + 1, 5, day, 1, 1).await;
+    }
+    world.enroll(1, 1).await.expect(201);
+    world.clock.advance(-500); // another environment, behind by so much
+    world.enroll(1, 2).await.expect(201);
+    world.clock.advance(-500);
+    world.drop_course(1, 1).await.expect(204);
+    world.clock.advance(-500);
+    world.as_staff().put("/students/1", suites::student(1, 20)).await.expect(200);
+    world.enroll(1, 3).await.expect(201);
+    world.clock.advance(1_500);
+    world.settle().await;
+    let inbox = world.inbox("m1").await;
+    let versions: Vec<_> = inbox.iter().map(|n| n["version"].as_u64().unwrap()).collect();
+    assert_eq!(versions, [6, 4, 3, 2]);
+    let times: Vec<_> = inbox.iter().map(|n| n["occurredAt"].as_str().unwrap()).collect();
+    assert!(times.iter().rev().is_sorted(), "{times:?}");
+}
+
+#[tokio::test]
 async fn pages_of_any_size_show_every_notification_once() {
     let world = World::start().await;
     world.students(1).await;

@@ -49,18 +49,26 @@ async fn a_message_that_comes_again_changes_nothing() {
 #[tokio::test]
 async fn after_a_failure_the_rest_of_its_thing_waits_and_others_do_not() {
     let world = World::start().await;
+    let messages =
+        [message("a1", 1, 1), message("b1", 2, 1), message("a2", 1, 2), message("b2", 2, 2)];
+    world.faults.next("PutItem", &Fault::Rejected, 1);
+    assert_eq!(notify(&world, &messages).await, ["a1", "a2"]);
+    assert!(world.inbox("m1").await.is_empty());
+    assert_eq!(world.inbox("m2").await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_is_no_event_is_parked_at_once_and_holds_nobody_up() {
+    let world = World::start().await;
     let mut unreadable = message("a2", 1, 2);
     unreadable["body"] = "no event".into();
-    let messages = [
-        message("a1", 1, 1),
-        message("b1", 2, 1),
-        unreadable,
-        message("a3", 1, 3),
-        message("b2", 2, 2),
-    ];
-    assert_eq!(notify(&world, &messages).await, ["a2", "a3"]);
-    assert_eq!(world.inbox("m1").await.len(), 1);
-    assert_eq!(world.inbox("m2").await.len(), 2);
+    let messages = [message("a1", 1, 1), unreadable, message("a3", 1, 3)];
+    world.queue_faults.next("SendMessageBatch", &Fault::LostRequest, 1);
+    assert_eq!(notify(&world, &messages).await, ["a2", "a3"], "it could not be parked");
+    assert!(notify(&world, &messages).await.is_empty());
+    assert_eq!(world.inbox("m1").await.len(), 2);
+    let letters = world.as_staff().get("/dead-letters").await.expect(200);
+    assert_eq!(letters.json["count"], 1);
 }
 
 #[tokio::test(start_paused = true)]

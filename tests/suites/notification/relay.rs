@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use local::faults::Fault;
+use notification::redrive::{Redriven, redrive};
+use notification::relay::relay;
+use platform::events::{Change, Event, Failures, Source};
 use serde_json::{Value, json};
 use suites::World;
 
@@ -172,6 +175,34 @@ async fn records_that_come_again_are_known_for_five_minutes_and_then_queue_in_or
     let again = versions(&queued(&world).await);
     let expected: Vec<u64> = (2..12).collect();
     assert!(again.values().all(|versions| *versions == expected), "{again:?}");
+}
+
+/// Tells of students whom the queue cannot have as a group.
+const UNTAKEN: &[Source] = &[Source {
+    table: enrollment::TABLE,
+    translate: |change| {
+        let told = (enrollment::events::SOURCE.translate)(change)?;
+        let is_odd = change.key("pk") == Some("STUDENT#2");
+        let id = |event: &Event| if is_odd { "a b" } else { &event.aggregate_id }.to_owned();
+        Ok(told.map(|event| Event { aggregate_id: id(&event), ..event }))
+    },
+}];
+
+#[tokio::test]
+async fn an_event_that_the_queue_will_never_take_is_parked_and_its_neighbours_go_on() {
+    let world = World::start().await;
+    let records = [record(0, 1, 2), record(1, 2, 2), record(2, 2, 3), record(3, 3, 2)];
+    let changes = records.iter().cloned().map(Change::from_record).collect();
+    let failures = relay(&world.app().await, changes, UNTAKEN).await.unwrap();
+    assert_eq!(failures, Failures::default());
+    assert_eq!(versions(&queued(&world).await).into_keys().collect::<Vec<_>>(), ["1", "3"]);
+    let letters = world.as_staff().get("/dead-letters").await.expect(200);
+    assert_eq!(letters.json["count"], 2);
+    let redriven = redrive(&world.app().await, UNTAKEN).await.unwrap();
+    assert_eq!(redriven, Redriven { redriven: 0, left: 2 });
+    let redriven = redrive(&world.app().await, notification::SOURCES).await.unwrap();
+    assert_eq!(redriven, Redriven { redriven: 2, left: 0 });
+    assert_eq!(versions(&queued(&world).await)["2"], [2, 3]);
 }
 
 #[tokio::test]

@@ -110,6 +110,17 @@ async fn schedules_that_change_while_every_step_fails_are_told_in_order_and_once
 }
 
 #[tokio::test]
+async fn characters_that_no_message_may_hold_are_told_all_the_same() {
+    let world = World::start().await;
+    let title = "\u{FFFE}\u{FFFF}\u{10FFFF}\n\t\"\\";
+    let created = world.as_member("m1").post("/schedules", body(1, 9, title)).await.expect(201);
+    assert_eq!(created.json["title"], title);
+    world.settle().await;
+    let inbox = world.inbox("m1").await;
+    assert_eq!((inbox.len(), &inbox[0]["payload"]["title"]), (1, &json!(title)));
+}
+
+#[tokio::test]
 async fn a_reminder_that_was_late_by_a_day_is_told_once() {
     let world = World::start().await;
     let path = create(&world, 1, 9).await;

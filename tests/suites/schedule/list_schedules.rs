@@ -47,6 +47,17 @@ async fn what_overlaps_the_range_is_listed_by_its_start() {
 }
 
 #[tokio::test]
+async fn before_the_first_moment_of_all_there_is_nothing() {
+    let world = World::start().await;
+    let caller = world.as_member("m1");
+    let id = created(&caller, body("0001-01-01T00:00:00Z", "0001-01-01T01:00:00Z")).await;
+    assert!(caller.list("/schedules?to=0001-01-01T00:00:00Z", 10).await.is_empty());
+    let listed = caller.list("/schedules?to=0001-01-01T00:00:00.001Z", 10).await;
+    assert_eq!(ids_of(&listed), [id.as_str()]);
+    assert_eq!(ids_of(&caller.list("/schedules", 10).await), [id.as_str()]);
+}
+
+#[tokio::test]
 async fn an_offset_counts_however_its_plus_is_written() {
     let world = World::start().await;
     let all = day(&world).await;

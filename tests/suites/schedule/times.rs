@@ -53,6 +53,30 @@ async fn a_new_zone_counts_at_once_and_is_read_only_for_local_times() {
 }
 
 #[tokio::test]
+async fn a_repeat_gets_the_first_answer_though_its_local_times_make_no_sense_any_more() {
+    let world = World::start().await;
+    live_in(&world, "m1", "Europe/Berlin").await;
+    let caller = world.as_member("m1").with("idempotency-key", "k-1");
+    let wanted = body("2030-07-01T09:00:00", "2030-07-01T10:00:00Z");
+    let first = create(&caller, wanted.clone()).await.expect(201);
+    live_in(&world, "m1", "America/New_York").await; // where it would end before it begins
+    let again = create(&caller, wanted.clone()).await.expect(201);
+    assert_eq!(again.json, first.json);
+    for header in ["location", "etag"] {
+        assert_eq!(again.headers[header], first.headers[header]);
+    }
+    create(&caller, with(wanted.clone(), "title", "Doctor")).await.refused(400, "INVALID_REQUEST");
+    let other = world.as_member("m1").with("idempotency-key", "k-2");
+    for caller in [other, world.as_member("m1")] {
+        create(&caller, wanted.clone()).await.refused(400, "INVALID_REQUEST");
+    }
+    world.clock.advance(24 * 60 * 60 * 1000);
+    let caller = world.as_member("m1").with("idempotency-key", "k-1");
+    create(&caller, wanted).await.refused(400, "INVALID_REQUEST");
+    assert_eq!(assert_sound(&world, "m1").await.schedules.len(), 1);
+}
+
+#[tokio::test]
 async fn a_time_that_clocks_skip_moves_forward() {
     let world = World::start().await;
     live_in(&world, "m1", "Europe/Berlin").await;
@@ -148,4 +172,15 @@ async fn a_local_time_beyond_the_range_in_its_zone_is_refused() {
     assert_eq!(answer.json["errors"][0]["field"], "endTime");
     let answer = caller.get("/schedules?from=9999-12-30T23:00:00").await;
     answer.refused(400, "INVALID_REQUEST");
+}
+
+#[tokio::test]
+async fn a_time_beyond_the_range_is_refused_though_it_would_be_within_without_its_offset() {
+    let world = World::start().await;
+    live_in(&world, "m1", "Asia/Seoul").await;
+    let caller = world.as_member("m1");
+    let late = body("9999-12-30T10:00:00Z", "9999-12-30T23:00:00-05:00");
+    let answer = create(&caller, late).await.refused(400, "INVALID_REQUEST");
+    assert_eq!(answer.json["errors"][0]["field"], "endTime");
+    create(&caller, body("9999-12-30T10:00:00Z", "9999-12-30T23:00:00")).await.expect(201);
 }

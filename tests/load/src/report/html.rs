@@ -111,13 +111,6 @@ impl Report {
         let phases = phases.chain(self.peer.iter().map(|peer| ("peer", peer)));
         let rows = phases.map(|(name, measured)| {
             let ms = measured.latency_ms;
-            let counts = |counts: &BTreeMap<String, u64>| {
-                let counts = counts.iter().map(|(what, count)| format!("{count} × {what}"));
-                counts.collect::<Vec<_>>().join(", ")
-            };
-            let answers = counts(&measured.statuses);
-            let errors = counts(&measured.errors);
-            let errors = if errors.is_empty() { "no errors".to_owned() } else { errors };
             let numbers = [
                 measured.requests as f64,
                 measured.seconds,
@@ -129,7 +122,7 @@ impl Report {
             ];
             let mut row = vec![name.to_owned()];
             row.extend(numbers.map(grouped));
-            row.push(if answers.is_empty() { errors } else { format!("{answers}; {errors}") });
+            row.push(measured.answers());
             row
         });
         let mut rows: Vec<Vec<String>> = rows.collect();

@@ -9,6 +9,22 @@ use crate::invariants::Invariant;
 use crate::scenarios::relay::Relayed;
 use crate::status::PRICES;
 
+impl Measured {
+    /// Its answers and what went wrong.
+    pub(super) fn answers(&self) -> String {
+        let counts = |counts: &BTreeMap<String, u64>| {
+            let counts = counts.iter().map(|(what, count)| format!("{count} × {what}"));
+            counts.collect::<Vec<_>>().join(", ")
+        };
+        match (self.statuses.is_empty(), self.errors.is_empty()) {
+            (true, true) => "no errors".to_owned(),
+            (true, false) => counts(&self.errors),
+            (false, true) => format!("{}; no errors", counts(&self.statuses)),
+            (false, false) => format!("{}; {}", counts(&self.statuses), counts(&self.errors)),
+        }
+    }
+}
+
 impl Report {
     /// Prints it.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
@@ -105,7 +121,8 @@ impl Report {
         if let Some(kill) = &details.kill {
             lines.push(format!(
                 "The cloud was killed in second {} and served again after {} s; {} requests had \
-                 no answer and were sent again.",
+                 no answer and were sent again. Messages that a function held then come back when \
+                 they are no longer hidden, up to 90 s later.",
                 kill.second, kill.down_seconds, kill.unanswered
             ));
         }
@@ -143,21 +160,13 @@ impl Report {
 }
 
 fn print_phase(out: &mut impl Write, name: &str, measured: &Measured) -> io::Result<()> {
-    let Measured { seconds, requests, rate, latency_ms: ms, statuses, errors, .. } = measured;
+    let Measured { seconds, requests, rate, latency_ms: ms, .. } = measured;
     writeln!(
         out,
         "{name:<14}{requests:>9}{seconds:>9}{rate:>9}{:>9}{:>9}{:>9}{:>9}",
         ms.p50, ms.p95, ms.p99, ms.max
     )?;
-    let counts = |counts: &BTreeMap<String, u64>| {
-        counts
-            .iter()
-            .map(|(what, count)| format!("{count} × {what}"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let errors = if errors.is_empty() { "no errors".to_owned() } else { counts(errors) };
-    writeln!(out, "{:14}{}; {errors}", "", counts(statuses))?;
+    writeln!(out, "{:14}{}", "", measured.answers())?;
     if let Some(cause) = &measured.last_loss {
         writeln!(out, "{:14}last one without an answer: {cause}", "")?;
     }

@@ -253,7 +253,7 @@ fn report(
         users: 0,
         events: Some(Events::Paused),
         is_complete: true,
-        ratios: vec![Ratio::at_least("messages a second ÷ 1", measured.rate, 1.0, RATE_GOAL)],
+        ratios: vec![Ratio::at_least("messages a second", measured.rate, 1.0, RATE_GOAL)],
         phases: vec![Part { name: "relay", measured: measured.clone() }],
         measured,
         unknown_outcomes: 0,

@@ -42,7 +42,8 @@ pub(crate) struct Record {
     /// About how many bytes it has.
     pub(crate) size: usize,
     /// It, as Lambda has it
-    /// ([example](https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html)).
+    /// ([example](https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html));
+    /// null if nobody wanted it.
     pub(crate) json: Value,
 }
 
@@ -67,13 +68,11 @@ impl Streams {
 
     /// Each write of a table with a stream looks for the stream's last record,
     /// which takes longer the more there are, unless there is an index.
-    pub(super) fn add_indexes(&self) -> Result<(), StorageError> {
-        let record = "_stream_records(table_name, CAST(sequence_number AS INTEGER))";
-        let in_shard = "_stream_records(table_name, shard_id, CAST(sequence_number AS INTEGER))";
-        self.connection().execute_batch(&format!(
-            "CREATE INDEX IF NOT EXISTS local_last_record ON {record};
-             CREATE INDEX IF NOT EXISTS local_last_in_shard ON {in_shard};"
-        ))?;
+    pub(super) fn add_index(&self) -> Result<(), StorageError> {
+        self.connection().execute_batch(
+            "CREATE INDEX IF NOT EXISTS local_last_record
+             ON _stream_records(table_name, CAST(sequence_number AS INTEGER));",
+        )?;
         Ok(())
     }
 
@@ -84,12 +83,14 @@ impl Streams {
         }
     }
 
-    /// Up to `most` records of a table's stream after `sequence`, in order.
+    /// Up to `most` records of a table's stream after `sequence`, in order. Of
+    /// those whose keys are not `wanted` nothing is read but their places.
     pub(crate) fn read(
         &self,
         table: &Table,
         after: i64,
         most: usize,
+        wanted: impl Fn(&Value) -> bool,
     ) -> Result<Vec<Record>, StorageError> {
         let connection = self.connection();
         let mut statement = connection.prepare_cached(
@@ -102,7 +103,7 @@ impl Streams {
         let view = table.definition["StreamSpecification"]["StreamViewType"].as_str();
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let records = statement.query_map(params![table.name, after, most], |row| {
-            record(row, &table.name, view.unwrap_or_default())
+            record(row, &table.name, view.unwrap_or_default(), &wanted)
         })?;
         Ok(records.collect::<Result<_, _>>()?)
     }
@@ -179,19 +180,30 @@ fn connect(path: &Path) -> Result<Connection, StorageError> {
     Ok(connection)
 }
 
-fn record(row: &Row<'_>, table: &str, view: &str) -> rusqlite::Result<Record> {
+fn record(
+    row: &Row<'_>,
+    table: &str,
+    view: &str,
+    wanted: impl Fn(&Value) -> bool,
+) -> rusqlite::Result<Record> {
     let (sequence, made_at_s): (i64, i64) = (row.get(0)?, row.get(1)?);
+    let keys = row.get_ref(4)?.as_str_or_null()?.unwrap_or_default();
+    let mut size = keys.len();
+    let keys: Value = serde_json::from_str(keys).unwrap_or_default();
+    if !wanted(&keys) {
+        return Ok(Record { sequence, made_at_s, size: 0, json: Value::Null });
+    }
     let (id, name): (Option<String>, String) = (row.get(2)?, row.get(3)?);
-    let mut size = 0;
     let mut change = Map::from_iter([
         ("ApproximateCreationDateTime".to_owned(), json!(made_at_s)),
         ("SequenceNumber".to_owned(), json!(sequence_number(sequence))),
         ("StreamViewType".to_owned(), json!(view)),
     ]);
-    for (column, field) in [(4, "Keys"), (5, "NewImage"), (6, "OldImage")] {
-        if let Some(text) = row.get::<_, Option<String>>(column)? {
+    change.insert("Keys".to_owned(), keys);
+    for (column, field) in [(5, "NewImage"), (6, "OldImage")] {
+        if let Some(text) = row.get_ref(column)?.as_str_or_null()? {
             size += text.len();
-            change.insert(field.to_owned(), serde_json::from_str(&text).unwrap_or_default());
+            change.insert(field.to_owned(), serde_json::from_str(text).unwrap_or_default());
         }
     }
     change.insert("SizeBytes".to_owned(), json!(size));

@@ -69,6 +69,12 @@ impl Filters {
         self.0.is_empty() || self.0.iter().any(|fields| fields.match_value(record))
     }
 
+    /// Whether a record of an item with these keys may pass. What a filter says
+    /// of the rest of the record is left open.
+    pub fn may_pass(&self, keys: &Value) -> bool {
+        self.0.is_empty() || self.0.iter().any(|fields| fields.allow_keys(keys))
+    }
+
     /// Whether there is nothing to filter.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -98,6 +104,16 @@ impl Fields {
         }
     }
 
+    fn allow_keys(&self, keys: &Value) -> bool {
+        self.patterns("dynamodb")
+            .filter_map(Pattern::fields)
+            .all(|change| change.patterns("Keys").all(|pattern| pattern.match_value(Some(keys))))
+    }
+
+    fn patterns<'p>(&'p self, name: &'p str) -> impl Iterator<Item = &'p Pattern> {
+        self.all.iter().filter(move |(of, _)| of == name).map(|(_, pattern)| pattern)
+    }
+
     fn match_value(&self, value: &Value) -> bool {
         self.all.iter().all(|(name, pattern)| pattern.match_value(value.get(name)))
             && (self.any.is_empty() || self.any.iter().any(|fields| fields.match_value(value)))
@@ -105,6 +121,13 @@ impl Fields {
 }
 
 impl Pattern {
+    fn fields(&self) -> Option<&Fields> {
+        match self {
+            Self::Fields(fields) => Some(fields),
+            Self::Value(_) => None,
+        }
+    }
+
     fn parse(name: &str, pattern: &Value) -> Result<Self, String> {
         match pattern {
             Value::Object(fields) if !fields.is_empty() => Fields::parse(fields).map(Self::Fields),
@@ -248,6 +271,22 @@ mod tests {
 
     fn pass(pattern: &Value, record: &Value) -> bool {
         Filters::parse([pattern.to_string().as_str()]).unwrap().pass(record)
+    }
+
+    #[test]
+    fn keys_that_no_pattern_allows_decide_alone_and_all_others_leave_it_open() {
+        let keys = json!({ "sk": { "S": "PLAN#default" } });
+        let may_pass =
+            |patterns: &[&str]| Filters::parse(patterns.iter().copied()).unwrap().may_pass(&keys);
+        let plans = r#"{"dynamodb":{"Keys":{"sk":{"S":[{"prefix":"PLAN#"}]}}}}"#;
+        let seats = r#"{"dynamodb":{"Keys":{"sk":{"S":["SEATS"]}}}}"#;
+        let images = r#"{"eventName":["REMOVE"],"dynamodb":{"NewImage":{"x":{"S":["1"]}}}}"#;
+        assert!(may_pass(&[]) && may_pass(&[plans]) && may_pass(&[seats, plans]));
+        assert!(may_pass(&[images]) && may_pass(&[seats, images]));
+        assert!(!may_pass(&[seats]));
+        let either =
+            r#"{"$or":[{"dynamodb":{"Keys":{"sk":{"S":["SEATS"]}}}},{"eventName":["X"]}]}"#;
+        assert!(may_pass(&[either]));
     }
 
     #[test]

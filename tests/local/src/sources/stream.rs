@@ -110,13 +110,15 @@ impl StreamReader {
             if is_full || state.drained_at == Some(writes) {
                 return Ok(());
             }
-            let records = self.ground.embedded.streams().read(&self.table, state.read_to, PAGE)?;
+            let wanted = |keys: &Value| self.rules.filters.may_pass(keys);
+            let streams = self.ground.embedded.streams();
+            let records = streams.read(&self.table, state.read_to, PAGE, wanted)?;
             if records.len() < PAGE {
                 state.drained_at = Some(writes);
             }
             for record in records {
                 state.read_to = record.sequence;
-                if self.rules.filters.pass(&record.json) {
+                if !record.json.is_null() && self.rules.filters.pass(&record.json) {
                     state.waiting += 1;
                     state.waiting_bytes += record.size;
                     let lane = self.lane_of(&record);

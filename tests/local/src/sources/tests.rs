@@ -127,7 +127,7 @@ impl Bench {
         let clock = Clock::manual("2030-01-01T00:00:00Z".parse().unwrap());
         let template = Template::parse(&text).unwrap();
         let options = Options { clock: clock.clone(), ..options };
-        let (cloud, _) = Cloud::assemble(options, &template, &[WORK]).unwrap();
+        let cloud = Cloud::assemble(options, &template, &[WORK]).unwrap();
         Self { client: cloud.client(), id, cloud, clock }
     }
 
