@@ -605,7 +605,7 @@ mod tests {
         assert!(slow["latency_ms"]["p50"].as_f64().unwrap() >= 20.0);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_caller_who_leaves_does_not_stop_the_function() {
         let cloud = assemble(&template("slow", 3), &[SLOW]).unwrap();
         let soon = std::time::Duration::from_millis(5);
@@ -618,7 +618,7 @@ mod tests {
         assert_eq!(cloud.status()["functions"]["slow"]["environments"], 1);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_function_that_takes_too_long_loses_its_environment() {
         let cloud = assemble(&template("slow", 0), &[SLOW]).unwrap();
         let (status, body) = get(&cloud, "/").await;
