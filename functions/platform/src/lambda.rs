@@ -12,6 +12,7 @@ use std::time::Duration;
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
 use aws_lambda_events::encodings::Body;
 use futures_util::FutureExt;
+use http::Method;
 use http::header::HOST;
 use http::uri::PathAndQuery;
 use lambda_http::request::LambdaRequest;
@@ -145,10 +146,12 @@ pub fn run(function: Function) -> Result<(), Error> {
 }
 
 /// Runs `function` once on an event of an API Gateway HTTP API (payload format
-/// 2.0). Whatever happens inside, a panic included, there is an answer.
+/// 2.0). Whatever happens inside, a panic included, there is an answer. To
+/// `HEAD` it has no body (RFC 9110, section 9.3.2).
 pub async fn invoke(app: &App, function: Function, event: ApiGatewayV2httpRequest) -> Outcome {
     let request_id = event.request_context.request_id.clone().unwrap_or_else(|| app.new_id());
     let trace = event.headers.get("x-amzn-trace-id").and_then(|id| id.to_str().ok());
+    let wants_body = event.request_context.http.method != Method::HEAD;
     let span = tracing::info_span!("request", function = function.name, request_id, trace);
     let work = async {
         let Handler::Http(handle) = function.handler else {
@@ -157,10 +160,13 @@ pub async fn invoke(app: &App, function: Function, event: ApiGatewayV2httpReques
         handle(app, to_request(event)?).await
     };
     let Outcome { response, usage, took } = watch(app, &span, work).await;
-    let response = match response {
+    let mut response = match response {
         Ok(reply) => respond(&reply),
         Err(problem) => refuse(&problem, &request_id),
     };
+    if !wants_body {
+        response.body_mut().clear();
+    }
     Outcome { response, usage, took }
 }
 
@@ -306,6 +312,25 @@ mod tests {
         let body: serde_json::Value = serde_json::from_str(first.body()).unwrap();
         assert_eq!((&body["code"], &body["requestId"]), (&"INTERNAL".into(), &"r-1".into()));
         assert_eq!(invoke(&app, PANICS, event("")).await.response.status(), 204);
+    }
+
+    #[tokio::test]
+    async fn the_answer_to_head_has_the_headers_and_no_body() {
+        const FOUND: Function = Function::http("found", |_, _| {
+            Box::pin(async { Ok(Reply::ok(&serde_json::json!({ "id": 1 }))?.etag(3)) })
+        });
+        const MISSING: Function = Function::http("missing", |_, _| {
+            Box::pin(async { Err(crate::problem::ROUTE_NOT_FOUND.into()) })
+        });
+        let app = app();
+        for (function, status) in [(FOUND, 200), (MISSING, 404)] {
+            let mut head = event("");
+            head.request_context.http.method = Method::HEAD;
+            let response = invoke(&app, function, head).await.response;
+            assert_eq!((response.status().as_u16(), response.body().as_str()), (status, ""));
+            assert!(response.headers()["content-type"].to_str().unwrap().ends_with("json"));
+            assert_eq!(response.headers().contains_key("etag"), status == 200);
+        }
     }
 
     #[tokio::test]

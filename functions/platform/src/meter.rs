@@ -1,4 +1,5 @@
-//! What a request costs: DynamoDB calls, capacity units, password hashes.
+//! What a request costs: DynamoDB calls, capacity units, password hashes. And
+//! what it leaves open: writes of which nobody knows whether they were applied.
 //!
 //! DynamoDB reports the units of every call that succeeds. It reports none for
 //! a write that it refused, although it bills those too
@@ -18,6 +19,10 @@ pub struct Usage {
     pub write_units: f64,
     /// Password hashes, each of which keeps a processor busy for a while.
     pub password_hashes: u64,
+    /// Writes whose outcome was never learned.
+    pub unknown_outcomes: u64,
+    /// Writes that were not made although the request was answered.
+    pub dropped_writes: u64,
 }
 
 /// How often one action was called on one table.
@@ -50,6 +55,8 @@ impl Usage {
         self.read_units += other.read_units;
         self.write_units += other.write_units;
         self.password_hashes += other.password_hashes;
+        self.unknown_outcomes += other.unknown_outcomes;
+        self.dropped_writes += other.dropped_writes;
     }
 
     fn count(&mut self, table: &str, action: &'static str, count: u64) {
@@ -86,6 +93,16 @@ impl Meter {
         self.change(|usage| usage.password_hashes += 1);
     }
 
+    /// The outcome of a write will not be learned.
+    pub fn lost_track(&self) {
+        self.change(|usage| usage.unknown_outcomes += 1);
+    }
+
+    /// A write was given up, and the request is answered all the same.
+    pub fn dropped(&self) {
+        self.change(|usage| usage.dropped_writes += 1);
+    }
+
     /// What was counted since it was last taken.
     pub fn take(&self) -> Usage {
         self.change(std::mem::take)
@@ -109,10 +126,16 @@ mod tests {
         meter.called("A", "Query");
         meter.read(1.5);
         meter.wrote(8.0);
+        meter.lost_track();
+        meter.dropped();
         let usage = meter.take();
         assert_eq!(usage.calls.len(), 3);
         assert_eq!((usage.total_calls(), usage.calls_of("GetItem")), (4, 3));
         assert_eq!((usage.read_units, usage.write_units), (1.5, 8.0));
+        assert_eq!((usage.unknown_outcomes, usage.dropped_writes), (1, 1));
+        let mut twice = usage.clone();
+        twice.add(&usage);
+        assert_eq!((twice.unknown_outcomes, twice.dropped_writes), (2, 2));
         assert_eq!(meter.take(), Usage::default());
     }
 }

@@ -5,14 +5,16 @@
 //! definite: a second attempt under the same token succeeds if the first one
 //! did ([idempotency](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html#DDB-TransactWriteItems-request-ClientRequestToken)).
 //! An `UpdateItem` with a condition would meet its own success and call it a
-//! refusal.
+//! refusal, so one stands alone only where that does no harm.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use aws_sdk_dynamodb::types::{
     CancellationReason, ConditionCheck, ConsumedCapacity, Delete, KeysAndAttributes, Put,
@@ -359,7 +361,8 @@ pub struct Table<'a> {
 
 /// What to make of a call that failed.
 enum Trouble {
-    /// Nothing was written; trying again may help.
+    /// Nothing was written; trying again may help. A transaction that held the
+    /// item of a write that stands alone is such a case.
     Throttled(String),
     /// It may have been written.
     Unknown(String),
@@ -414,7 +417,7 @@ impl<'a> Table<'a> {
             };
             tracing::debug!(table = self.name, cause, "sending a transaction again");
             if !patience.pause(self.app).await {
-                return Err(unknown.map_or(WriteError::Busy(cause), WriteError::Unknown));
+                return Err(self.given_up(unknown, cause));
             }
         }
     }
@@ -441,26 +444,89 @@ impl<'a> Table<'a> {
     /// writes them: after a lost answer it is put again, and then says `false`
     /// of its own success.
     pub async fn put_new(&self, item: Item) -> Result<bool, WriteError> {
-        let mut patience = Patience::default();
-        let mut unknown = None;
-        loop {
-            self.app.meter.called(self.name, "PutItem");
+        let put = || async {
             let sent = self.app.clients.dynamodb.put_item().table_name(self.name);
             let sent = sent.set_item(Some(item.clone()));
             let sent = sent.condition_expression("attribute_not_exists(pk)");
-            let error =
-                match sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await {
-                    Ok(done) => {
-                        self.app.meter.wrote(units(done.consumed_capacity.as_slice()));
-                        return Ok(true);
-                    }
-                    Err(error) => error,
-                };
-            if error
-                .as_service_error()
-                .is_some_and(PutItemError::is_conditional_check_failed_exception)
-            {
-                return Ok(false);
+            let done = sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await?;
+            Ok(done.consumed_capacity)
+        };
+        let met = |error: &PutItemError| {
+            error.is_conditional_check_failed_exception().then_some(None::<Item>)
+        };
+        match self.repeat("PutItem", put, met).await {
+            Ok(()) => Ok(true),
+            Err(WriteError::Refused(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Updates one item, `update` being one of [`Write::update`].
+    ///
+    /// Half the price of a transaction, for updates that may be applied twice:
+    /// after a lost answer it is sent again, and then may be refused because of
+    /// its own success.
+    pub async fn update(&self, update: Write) -> Result<(), WriteError> {
+        let Verb::Update(expression) = &update.verb else {
+            return Err(WriteError::Failed("expected an update".to_owned()));
+        };
+        let send = || async {
+            let sent = self.app.clients.dynamodb.update_item().table_name(self.name);
+            let names = (!update.names.is_empty()).then(|| update.names.clone());
+            let values = (!update.values.is_empty()).then(|| update.values.clone());
+            let sent = sent
+                .set_key(Some(update.key_or_item.clone()))
+                .update_expression(expression)
+                .set_condition_expression(update.condition.clone())
+                .set_expression_attribute_names(names)
+                .set_expression_attribute_values(values)
+                .return_values_on_condition_check_failure(AllOld);
+            let done = sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await?;
+            Ok(done.consumed_capacity)
+        };
+        let met = |error: &UpdateItemError| match error {
+            UpdateItemError::ConditionalCheckFailedException(failed) => Some(failed.item.clone()),
+            _ => None,
+        };
+        self.repeat("UpdateItem", send, met).await
+    }
+
+    /// Deletes an item, if it is there.
+    pub async fn delete(&self, key: Key) -> Result<(), WriteError> {
+        let send = || async {
+            let sent = self.app.clients.dynamodb.delete_item().table_name(self.name);
+            let sent = sent.set_key(Some(key.clone().into_item()));
+            let done = sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await?;
+            Ok(done.consumed_capacity)
+        };
+        self.repeat("DeleteItem", send, |_: &DeleteItemError| None).await
+    }
+
+    /// Sends a write that stands alone until its outcome is definite or time is
+    /// up. `met` tells a failed condition, with the item that it met.
+    async fn repeat<E, F>(
+        &self,
+        action: &'static str,
+        send: impl Fn() -> F,
+        met: impl Fn(&E) -> Option<Option<Item>>,
+    ) -> Result<(), WriteError>
+    where
+        F: Future<Output = Result<Option<ConsumedCapacity>, SdkError<E>>>,
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        let mut patience = Patience::default();
+        let mut unknown = None;
+        loop {
+            self.app.meter.called(self.name, action);
+            let error = match send().await {
+                Ok(consumed) => {
+                    self.app.meter.wrote(units(consumed.as_slice()));
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            if let Some(item) = error.as_service_error().and_then(&met) {
+                return Err(WriteError::Refused(Refusals(vec![(0, item)])));
             }
             let cause = match self.trouble(&error) {
                 Trouble::Final(cause) => return Err(WriteError::Failed(cause)),
@@ -471,8 +537,47 @@ impl<'a> Table<'a> {
                 }
             };
             if !patience.pause(self.app).await {
-                return Err(unknown.map_or(WriteError::Busy(cause), WriteError::Unknown));
+                return Err(self.given_up(unknown, cause));
             }
+        }
+    }
+
+    /// Adds `amount` to a number of an item, which begins as 0 if it is not
+    /// there. It has no condition, and is sent once: sent again after a lost
+    /// answer it could count twice. So [`WriteError::Unknown`] means that it may
+    /// have been added, and any other error that it was not.
+    pub async fn add(&self, key: Key, attribute: &str, amount: u64) -> Result<(), WriteError> {
+        self.app.meter.called(self.name, "UpdateItem");
+        let sent = self.app.clients.dynamodb.update_item().table_name(self.name);
+        let sent = sent
+            .set_key(Some(key.into_item()))
+            .update_expression("ADD #attribute :amount")
+            .expression_attribute_names("#attribute", attribute)
+            .expression_attribute_values(":amount", n(amount));
+        let sent = sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await;
+        let error = match sent {
+            Ok(done) => {
+                self.app.meter.wrote(units(done.consumed_capacity.as_slice()));
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        match self.trouble(&error) {
+            Trouble::Final(cause) => Err(WriteError::Failed(cause)),
+            Trouble::Throttled(cause) => Err(self.given_up(None, cause)),
+            Trouble::Unknown(cause) => Err(self.given_up(Some(cause.clone()), cause)),
+        }
+    }
+
+    /// What a write that is not sent again comes to, whose last failure was
+    /// `cause`: unknown, if any of its sendings may have arrived.
+    fn given_up(&self, unknown: Option<String>, cause: String) -> WriteError {
+        match unknown {
+            Some(cause) => {
+                self.app.meter.lost_track();
+                WriteError::Unknown(cause)
+            }
+            None => WriteError::Busy(cause),
         }
     }
 
@@ -603,7 +708,8 @@ impl<'a> Table<'a> {
         match code {
             "ProvisionedThroughputExceededException"
             | "RequestLimitExceeded"
-            | "ThrottlingException" => Trouble::Throttled(cause),
+            | "ThrottlingException"
+            | "TransactionConflictException" => Trouble::Throttled(cause),
             "TransactionInProgressException" => Trouble::Unknown(cause),
             "ResourceNotFoundException" => Trouble::Final(format!(
                 "table {} not found: run `cargo local`, or set {} ({cause})",

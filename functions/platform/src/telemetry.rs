@@ -54,6 +54,8 @@ fn metrics<T>(function: &str, outcome: &Outcome<T>, status: u16, now: Instant) -
                     { "Name": "DynamoDbCalls", "Unit": "Count" },
                     { "Name": "ReadUnits", "Unit": "Count" },
                     { "Name": "WriteUnits", "Unit": "Count" },
+                    { "Name": "UnknownOutcomes", "Unit": "Count" },
+                    { "Name": "DroppedWrites", "Unit": "Count" },
                 ],
             }],
         },
@@ -65,6 +67,8 @@ fn metrics<T>(function: &str, outcome: &Outcome<T>, status: u16, now: Instant) -
         "DynamoDbCalls": outcome.usage.total_calls(),
         "ReadUnits": outcome.usage.read_units,
         "WriteUnits": outcome.usage.write_units,
+        "UnknownOutcomes": outcome.usage.unknown_outcomes,
+        "DroppedWrites": outcome.usage.dropped_writes,
     })
 }
 

@@ -32,6 +32,7 @@ const SYSTEMS: &[&[Function]] = &[
     enrollment::FUNCTIONS,
     schedule::FUNCTIONS,
     notification::FUNCTIONS,
+    blog::FUNCTIONS,
 ];
 
 /// Lies in a data folder that is complete: with sample data, or begun without.

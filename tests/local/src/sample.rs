@@ -1,11 +1,12 @@
-//! Sample data: six courses, twenty students and their members to try things
-//! with, and what the example events name.
+//! Sample data: six courses, twenty students and their members, and some posts to
+//! try things with, and what the example events name.
 //!
 //! It is written through the functions themselves, but for what has an id that
-//! is known beforehand: members, a schedule, a notification.
+//! is known beforehand: members, a schedule, a notification, posts.
 
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use axum::body::Bytes;
+use blog::post::{Post, Status};
 use http::{Method, Request, StatusCode, header};
 use identity::member::{Login, Member};
 use identity::password::PasswordHash;
@@ -70,6 +71,39 @@ const SCHEDULE_STARTS_AT_MS: i64 = 1_893_488_400_000;
 const NOTIFIED_AT_MS: i64 = 1_893_456_000_000;
 const NOTIFIED_RECORD: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
+/// Posts: id, author, title, body, and hours since they were published. The
+/// first is the one of the example events; the last is a draft.
+const POSTS: [(&str, &str, &str, &str, Option<i64>); 4] = [
+    (
+        "01941f29-7c00-7000-8000-0000000000b1",
+        STAFF,
+        "How we open registration",
+        "Everybody comes at nine. Nobody waits in line: a seat is given or it is not.",
+        Some(48),
+    ),
+    (
+        "01941f29-7c00-7000-8000-0000000000b2",
+        "student-1",
+        "Which courses go well together",
+        "Linear Algebra first, then everything else.",
+        Some(24),
+    ),
+    (
+        "01941f29-7c00-7000-8000-0000000000b3",
+        STAFF,
+        "Chamber Choir is full",
+        "Drop by in the second week: somebody always leaves.",
+        Some(1),
+    ),
+    (
+        "01941f29-7c00-7000-8000-0000000000b4",
+        "student-1",
+        "Notes on Compilers",
+        "Not ready yet.",
+        None,
+    ),
+];
+
 /// Sample data that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
@@ -113,7 +147,34 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
     write_schedule(cloud).await?;
-    write_notification(cloud).await
+    write_notification(cloud).await?;
+    write_posts(cloud).await
+}
+
+/// Writes posts into the table itself, since the API makes up their ids and the
+/// times of their publication.
+async fn write_posts(cloud: &Cloud) -> Result<(), SampleError> {
+    for (id, author, title, body, hours_ago) in POSTS {
+        let refused = |cause: String| SampleError::Refused {
+            request: format!("a write of post {id}"),
+            status: 500,
+            body: cause,
+        };
+        let status = if hours_ago.is_some() { Status::Published } else { Status::Draft };
+        let wanted = blog::wanted::Wanted {
+            title: title.to_owned(),
+            body: body.to_owned(),
+            tags: vec!["sample".to_owned()],
+            status,
+        };
+        let id = id.parse().map_err(|error| refused(format!("{error}")))?;
+        let at = cloud.now().plus_millis(-hours_ago.unwrap_or_default() * 60 * 60 * 1000);
+        let items = Post::new(id, author, wanted, at).to_items();
+        for item in items.map_err(|problem| refused(problem.to_json("").to_string()))? {
+            put(cloud, blog::TABLE, item).await.map_err(refused)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the schedule that the events in `events/` name. It goes into the table

@@ -65,6 +65,8 @@ impl Statistics {
             "calls": self.usage.total_calls(),
             "read_units": self.usage.read_units,
             "write_units": self.usage.write_units,
+            "unknown_outcomes": self.usage.unknown_outcomes,
+            "dropped_writes": self.usage.dropped_writes,
             "actions": actions,
         })
     }

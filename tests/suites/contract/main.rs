@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use suites::{World, project};
 
 const SCHEDULE: &str = "/schedules/01941f29-7c00-7000-8000-000000000001";
+const POST: &str = "/posts/01941f29-7c00-7000-8000-000000000001";
 
 fn schedule() -> Value {
     json!({
@@ -40,6 +41,9 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("GET", SCHEDULE, Value::Null),
         ("PUT", SCHEDULE, schedule()),
         ("DELETE", SCHEDULE, Value::Null),
+        ("POST", "/posts", json!({ "title": "Hi", "body": "Hello" })),
+        ("PATCH", POST, json!({ "title": "Hi" })),
+        ("DELETE", POST, Value::Null),
     ]
 }
 
@@ -106,7 +110,6 @@ async fn what_is_no_route_is_refused_in_the_same_form() {
         ("POST", "/courses"),
         ("PATCH", "/enrollments"),
         ("DELETE", "/courses/1"),
-        ("HEAD", "/health"),
         ("OPTIONS", "/enrollments"),
         ("GET", "/%"),
         ("GET", "/%ff%fe"),
@@ -115,6 +118,16 @@ async fn what_is_no_route_is_refused_in_the_same_form() {
         ("GET", "/courses/%2e%2e/students"),
     ] {
         world.as_nobody().send(method, path, Value::Null).await.refused(404, "ROUTE_NOT_FOUND");
+    }
+}
+
+#[tokio::test]
+async fn head_is_no_get_and_its_answer_has_no_body() {
+    let world = World::start().await;
+    for path in ["/health", "/courses/1", "/posts", POST] {
+        let answer = world.as_nobody().send("HEAD", path, Value::Null).await.expect(404);
+        assert_eq!(answer.json, Value::Null);
+        assert_eq!(answer.headers["content-type"], "application/problem+json");
     }
 }
 
@@ -163,6 +176,7 @@ fn every_function_has_a_file_a_binary_an_event_and_a_place_in_the_template_and_t
         ("enrollment", enrollment::FUNCTIONS),
         ("schedule", schedule::FUNCTIONS),
         ("notification", notification::FUNCTIONS),
+        ("blog", blog::FUNCTIONS),
     ];
     let template = std::fs::read_to_string(project().join("template.yaml")).unwrap();
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();

@@ -90,6 +90,11 @@ fn functions(cloud: &Cloud) -> Vec<Metric> {
         Counter,
         "Capacity units that DynamoDB reported.",
     );
+    let mut open = Metric::new(
+        "hotseat_dynamodb_open_writes_total",
+        Counter,
+        "Writes of unknown outcome, and writes that were dropped.",
+    );
     for pool in cloud.pools() {
         let (statistics, running) = pool.statistics();
         let function = ("function", pool.name());
@@ -110,8 +115,12 @@ fn functions(cloud: &Cloud) -> Vec<Metric> {
         for (kind, amount) in [("read", usage.read_units), ("write", usage.write_units)] {
             units.add(&[function, ("kind", kind)], amount);
         }
+        let (unknown, dropped) = (usage.unknown_outcomes, usage.dropped_writes);
+        for (kind, count) in [("unknown", unknown), ("dropped", dropped)] {
+            open.add(&[function, ("kind", kind)], count as f64);
+        }
     }
-    vec![requests, duration, environments, calls, units]
+    vec![requests, duration, environments, calls, units, open]
 }
 
 fn queues(cloud: &Cloud) -> Vec<Metric> {

@@ -1,0 +1,196 @@
+//! Many at once: no view is lost or counted twice, no change overwrites another,
+//! and what is gone stays gone.
+
+use futures_util::future::join_all;
+use serde_json::json;
+use suites::{World, count as answered, race};
+
+use crate::posts::{
+    count, create, created, delete, get, hand_over, indexed, items, meta, popular, post, published,
+    set_status, stripes, update, viewed,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_view_of_a_crowd_is_counted_once() {
+    let world = World::start().await;
+    let mut ids = Vec::new();
+    for n in 0..4 {
+        ids.push(published(&world, &format!("Post {n}")).await);
+    }
+    let anyone = world.as_nobody();
+    let answers = race(0..400_usize, |n| get(&anyone, &ids[n % 4 * (n % 3) % 4])).await;
+    assert_eq!(answered(&answers, 200), 400);
+    count(&world).await;
+    let views: u64 = popular(&world).await.iter().map(|(_, views)| views).sum();
+    assert_eq!(views, 400);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn growth_loses_no_view() {
+    let world = World::with_environments(8).await;
+    let id = published(&world, "Hello").await;
+    let anyone = world.as_nobody();
+    let mut read = 0;
+    let mut grown = Vec::new();
+    for _ in 0..4 {
+        // Views, and windows that make the stripes grow, at the same time.
+        let views = race(0..300, |_| get(&anyone, &id));
+        let counting = async {
+            for _ in 0..10 {
+                let before = meta(&world, &id).await.unwrap().view_stripes;
+                let at_s = world.clock.now().as_seconds();
+                let window: Vec<_> = (0..300 * before as usize)
+                    .map(|n| viewed(n, &id, u32::try_from(n).unwrap() % before, at_s))
+                    .collect();
+                assert!(hand_over(&world, &window).await.is_empty());
+                tokio::task::yield_now().await;
+            }
+        };
+        let (answers, ()) = tokio::join!(views, counting);
+        read += answered(&answers, 200) as u64;
+        grown.push(meta(&world, &id).await.unwrap().view_stripes);
+        world.clock.advance(6_000); // environments read the post again
+    }
+    count(&world).await;
+    assert_eq!(read, 1_200);
+    assert_eq!(meta(&world, &id).await.unwrap().views, read);
+    let stripes = stripes(&world, &id).await;
+    assert_eq!(stripes.values().sum::<u64>(), read);
+    assert!(stripes.len() > 32, "{} stripes", stripes.len());
+    assert_eq!(grown, [4, 16, 64, 64]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_post_unpublished_or_deleted_while_counting_never_comes_back() {
+    let world = World::start().await;
+    let author = world.as_member("m1");
+    for round in 0..30 {
+        let id = published(&world, "Hello").await;
+        crate::posts::add(&world, &id, 0, 1).await;
+        let window = [viewed(0, &id, 0, 0)];
+        let counting = join_all((0..3).map(|_| hand_over(&world, &window)));
+        if round % 2 == 0 {
+            let (unpublished, _) = tokio::join!(set_status(&author, &id, "DRAFT"), counting);
+            unpublished.expect(200);
+            assert_eq!(indexed(&world).await, (0, 0));
+            hand_over(&world, &window).await;
+            assert_eq!(meta(&world, &id).await.unwrap().views, 1);
+            delete(&author, &id).await.expect(204);
+        } else {
+            let (deleted, _) = tokio::join!(delete(&author, &id), counting);
+            deleted.expect(204);
+        }
+        assert_eq!(indexed(&world).await, (0, 0));
+        assert!(meta(&world, &id).await.is_none());
+    }
+    count(&world).await;
+    assert!(items(&world).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn publishing_while_counting_ends_with_the_right_place() {
+    let world = World::start().await;
+    let author = world.as_member("m1");
+    let id = published(&world, "Hello").await;
+    for views in 1..=30 {
+        set_status(&author, &id, "DRAFT").await.expect(200);
+        crate::posts::add(&world, &id, 0, 1).await;
+        let window = [viewed(0, &id, 0, 0)];
+        let counting = join_all((0..3).map(|_| hand_over(&world, &window)));
+        let (published, _) = tokio::join!(set_status(&author, &id, "PUBLISHED"), counting);
+        published.expect(200);
+        hand_over(&world, &window).await;
+        assert_eq!(popular(&world).await, [(id.clone(), views)]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_changes_of_one_version_one_is_made() {
+    let world = World::start().await;
+    let id = published(&world, "Hello").await;
+    let seeing = world.as_member("m1").with("if-match", "\"1\"");
+    let answers = race(0..16, |n| update(&seeing, &id, json!({ "body": format!("{n}") }))).await;
+    assert_eq!((answered(&answers, 200), answered(&answers, 412)), (1, 15));
+    let winner = answers.iter().find(|answer| answer.status == 200).unwrap();
+    assert_eq!(get(&world.as_member("m1"), &id).await.expect(200).json, winner.json);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn changes_of_different_fields_are_all_made() {
+    let world = World::start().await;
+    let author = world.as_member("m1");
+    let id = published(&world, "Hello").await;
+    let changes = [
+        json!({ "title": "Other" }),
+        json!({ "body": "Other body" }),
+        json!({ "tags": ["other"] }),
+        json!({ "status": "DRAFT" }),
+    ];
+    let answers = race(&changes, |change| update(&author, &id, change.clone())).await;
+    let mut versions: Vec<_> = answers.iter().map(|a| a.json["version"].as_u64()).collect();
+    versions.sort_unstable();
+    assert_eq!(versions, (2..6).map(Some).collect::<Vec<_>>());
+    let post = get(&author, &id).await.expect(200).json;
+    for change in changes {
+        let (field, value) = change.as_object().unwrap().iter().next().unwrap();
+        assert_eq!(&post[field], value);
+    }
+    assert_eq!(indexed(&world).await, (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_reader_never_gets_the_title_of_one_version_and_the_body_of_another() {
+    let world = World::start().await;
+    let author = world.as_member("m1");
+    let id = created(&author, json!({ "title": "0", "body": "0", "status": "PUBLISHED" })).await;
+    let writing = async {
+        for n in 1..=40 {
+            let both = json!({ "title": n.to_string(), "body": n.to_string() });
+            update(&author, &id, both).await.expect(200);
+        }
+    };
+    let staff = world.as_staff();
+    let reading = race(0..4, |_| async {
+        let mut answer = get(&staff, &id).await;
+        for _ in 0..40 {
+            answer = get(&staff, &id).await.expect(200);
+            assert_eq!(answer.json["title"], answer.json["body"]);
+        }
+        answer
+    });
+    tokio::join!(writing, reading);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_same_key_gets_the_same_answer_however_many_send_it_at_once() {
+    let world = World::start().await;
+    let caller = world.as_member("m1").with("idempotency-key", "one");
+    let answers = race(0..32, |_| create(&caller, post("Hello"))).await;
+    assert_eq!(answered(&answers, 201), 32);
+    assert!(answers.iter().all(|answer| answer.json == answers[0].json));
+    assert_eq!(indexed(&world).await, (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_post_is_deleted_once_and_does_not_come_back() {
+    let world = World::start().await;
+    let author = world.as_member("m1");
+    for round in 0..10 {
+        let id = published(&world, "Hello").await;
+        let answers = race(0..12_u32, |n| {
+            let (author, id) = (&author, &id);
+            async move {
+                if n.is_multiple_of(2) {
+                    return delete(author, id).await;
+                }
+                update(author, id, json!({ "body": format!("{round} {n}") })).await
+            }
+        });
+        let answers = answers.await;
+        assert_eq!(answered(&answers, 204), 1);
+        for answer in answers.into_iter().filter(|a| !matches!(a.status, 200 | 204)) {
+            answer.refused(404, "POST_NOT_FOUND");
+        }
+        assert!(items(&world).await.is_empty());
+    }
+}
