@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::{Decile, Measured, Operation, Report};
+use super::{Answered, Decile, Measured, Operation, Report};
 use crate::cloud::Events;
 use crate::invariants::Invariant;
+use crate::record::Latency;
 use crate::scenarios::relay::Relayed;
 use crate::status::PRICES;
 
@@ -133,15 +134,15 @@ impl Report {
         let (phase, answers, seconds) = ("phase", "answers", "seconds");
         writeln!(
             out,
-            "\n{phase:<14}{answers:>9}{seconds:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
-            "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms"
+            "\n{phase:<16}{answers:>9}{seconds:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+            "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p99/p50"
         )?;
         let phases = self.phases.iter().map(|phase| (phase.name, &phase.measured));
         for (name, measured) in phases.chain(self.peer.iter().map(|peer| ("peer", peer))) {
             print_phase(out, name, measured)?;
         }
         if let Some(ceiling) = &self.ceiling {
-            writeln!(out, "{:<14}{:>27}", "ceiling", ceiling.rate)?;
+            writeln!(out, "{:<16}{:>27}", "ceiling", ceiling.rate)?;
         }
         Ok(())
     }
@@ -161,14 +162,16 @@ impl Report {
 
 fn print_phase(out: &mut impl Write, name: &str, measured: &Measured) -> io::Result<()> {
     let Measured { seconds, requests, rate, latency_ms: ms, .. } = measured;
-    writeln!(
-        out,
-        "{name:<14}{requests:>9}{seconds:>9}{rate:>9}{:>9}{:>9}{:>9}{:>9}",
-        ms.p50, ms.p95, ms.p99, ms.max
-    )?;
-    writeln!(out, "{:14}{}", "", measured.answers())?;
+    let took = |ms: &Latency| {
+        format!("{:>9}{:>9}{:>9}{:>9}{:>9}", ms.p50, ms.p95, ms.p99, ms.max, ms.spread())
+    };
+    writeln!(out, "{name:<16}{requests:>9}{seconds:>9}{rate:>9}{}", took(ms))?;
+    for (name, Answered { answers, latency_ms, .. }) in &measured.by_operation {
+        writeln!(out, "  {name:<14}{answers:>9}{:>18}{}", "", took(latency_ms))?;
+    }
+    writeln!(out, "{:16}{}", "", measured.answers())?;
     if let Some(cause) = &measured.last_loss {
-        writeln!(out, "{:14}last one without an answer: {cause}", "")?;
+        writeln!(out, "{:16}last one without an answer: {cause}", "")?;
     }
     Ok(())
 }
