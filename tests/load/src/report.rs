@@ -354,7 +354,11 @@ mod tests {
             recorder.record("create-schedule", Instant::now(), &Ok(answer));
         }
         let samples = recorder.samples();
-        let measured = Measured::from(&samples);
+        let mut measured = Measured::from(&samples);
+        assert!(measured.by_operation.is_empty(), "one operation is the phase itself");
+        let latency_ms = Latency { p50: 12.5, p95: 31.0, p99: 50.0, max: 99.0 };
+        let updates = Answered { answers: 2, latency_ms, p99_over_p50: latency_ms.spread() };
+        measured.by_operation.insert("update-schedule", updates);
         let usage =
             Usage { requests: 3, calls: 4, read_units: 0.5, write_units: 24.0, ..Usage::default() };
         let depth = |second, depth| Depth { second, depth };

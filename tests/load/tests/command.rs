@@ -182,3 +182,24 @@ fn popular_posts_keep_every_promise_and_a_folder_keeps_them() {
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("holds 150 published posts, not 151: say --posts 150"), "{text}");
 }
+
+#[test]
+fn popular_posts_behind_a_url_are_created_first_and_told_by_the_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cloud = Cloud::start("0", &folder.path().join("data"));
+    let json = folder.path().join("report.json");
+    let url = format!("http://{}", cloud.address);
+    let mut arguments: Vec<&str> =
+        "popular-posts --posts 130 --users 4 --seconds 1".split(' ').collect();
+    arguments.extend(["--url", &url, "--json", json.to_str().expect("text")]);
+    let output = load(&arguments);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let json = std::fs::read_to_string(&json).expect("the report");
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(report["operations"]["create-post"]["requests"], 130);
+    let invariants = report["invariants"].as_array().expect("a list");
+    let unchecked: Vec<&Value> =
+        invariants.iter().filter(|i| i["held"].is_null()).map(|i| &i["name"]).collect();
+    assert_eq!(unchecked, ["views of a post = sum of its stripes"]);
+}

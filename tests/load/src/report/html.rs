@@ -284,6 +284,7 @@ mod tests {
         for figure in [
             "mixed-flow",
             "2 × 201",
+            "<td>· update-schedule</td><td>2</td><td></td><td></td><td>12.5</td>",
             "<td>enroll</td><td>3</td><td>1.33</td>",
             "schedules per account",
             "class=\"BROKEN\"",

@@ -243,6 +243,7 @@ mod tests {
             "waits for the answer and thinks 1 to 5 s",
             "What changed was told meanwhile.",
             "2 × 201",
+            "  update-schedule        2                       12.5       31       50       99        4",
             "30 requests/s; 29.5 requests/s were reached",
             "did not grow: 10 waited on average",
             "at most 1234 in second 1",
@@ -255,6 +256,11 @@ mod tests {
             assert!(text.contains(figure), "{figure}: {text}");
         }
         let json = serde_json::to_value(&report).unwrap();
+        let updates = &json["by_operation"]["update-schedule"];
+        assert_eq!(
+            (&updates["p99_over_p50"], &updates["latency_ms"]["p95"]),
+            (&4.0.into(), &31.0.into())
+        );
         assert_eq!(json["closed_model"]["bound"], 30.0);
         assert_eq!(json["backlog"][1], serde_json::json!({ "second": 1, "depth": 1234 }));
         assert_eq!(json["backlog_growth"]["peak"], 1234);

@@ -102,3 +102,102 @@ async fn get<T: DeserializeOwned>(
     let answer = caller.insist(&Request::new(operation, Method::GET, path)).await?;
     answer.json().map_err(|error| Error::NotAsPromised { operation, error })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use async_trait::async_trait;
+    use serde_json::json;
+
+    use super::super::plan::tests::{id, plan};
+    use super::*;
+    use crate::call::{Answer, Call, Lost};
+    use crate::record::Recorder;
+
+    /// A list of 250 posts, whose first one has more views at every look.
+    struct List {
+        /// Those, the last number for ever.
+        views: Mutex<Vec<u64>>,
+        looks: AtomicUsize,
+        /// Whether each page begins with the last post of the one before.
+        overlaps: bool,
+        /// How long a page takes.
+        page_takes: Duration,
+    }
+
+    fn list(views: &[u64]) -> List {
+        let (views, looks) = (Mutex::new(views.to_vec()), AtomicUsize::new(0));
+        List { views, looks, overlaps: false, page_takes: Duration::ZERO }
+    }
+
+    #[async_trait]
+    impl Call for List {
+        async fn call(&self, request: &Request) -> Result<Answer, Lost> {
+            tokio::time::sleep(self.page_takes).await;
+            let begin: usize =
+                request.path.split_once("cursor=").map_or(0, |(_, from)| from.parse().unwrap());
+            let mut views = self.views.lock().unwrap();
+            if begin == 0 && self.looks.fetch_add(1, Ordering::SeqCst) > 0 && views.len() > 1 {
+                views.remove(0);
+            }
+            let posts = begin..(begin + PAGE).min(250);
+            let goes_on = posts.end < 250;
+            let next = posts.end - usize::from(self.overlaps);
+            let items = posts.map(|place| {
+                let published_at = platform::clock::Instant::from_millis(1_000 - place as i64);
+                let views = if place == 0 { views[0] } else { 0 };
+                json!({ "id": id(place), "publishedAt": published_at.to_string(), "views": views })
+            });
+            let items: Vec<_> = items.collect();
+            let page = if goes_on {
+                json!({ "items": items, "nextCursor": next.to_string() })
+            } else {
+                json!({ "items": items })
+            };
+            Ok(Answer { status: 200, body: page.to_string().into_bytes() })
+        }
+    }
+
+    fn caller(list: List) -> (Caller, Arc<List>) {
+        let list = Arc::new(list);
+        let recorder = Arc::new(Recorder::new().unwrap());
+        (Caller::new(Arc::clone(&list) as Arc<dyn Call>, &recorder), list)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_walk_comes_by_every_post() {
+        let seen = walk(&caller(list(&[0])).0, WALKS_FOR).await.unwrap();
+        assert_eq!((seen.list.len(), seen.pages, seen.is_whole), (250, 4, true));
+        assert!(seen.flaws.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_walk_ends_where_a_post_is_repeated() {
+        let seen = walk(&caller(List { overlaps: true, ..list(&[0]) }).0, WALKS_FOR).await.unwrap();
+        assert!(!seen.is_whole && seen.flaws.len() == 1, "{:?}", seen.flaws);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_walk_that_takes_too_long_is_cut() {
+        let slow = List { page_takes: WALKS_FOR * 2 / 3, ..list(&[0]) };
+        let seen = walk(&caller(slow).0, WALKS_FOR).await.unwrap();
+        assert_eq!((seen.list.len(), seen.is_whole), (200, false));
+        assert!(seen.flaws.is_empty());
+    }
+
+    async fn looks(views: &[u64], read: u64) -> usize {
+        let (caller, list) = caller(list(views));
+        let told = [Told { read, unknown: 0 }];
+        wait_until_counted(&caller, &plan(0.8, 1), &told).await.unwrap();
+        list.looks.load(Ordering::SeqCst)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn views_are_waited_for_until_all_are_there_or_no_more_come() {
+        assert_eq!(looks(&[3], 3).await, 1);
+        assert_eq!(looks(&[1, 2, 2, 3], 3).await, 4);
+        assert_eq!(looks(&[1, 2], 3).await, 2 + SAME_LOOKS as usize);
+    }
+}

@@ -16,7 +16,7 @@ use super::ledger::Ledger;
 use super::page::{Listed, Page, misranked};
 use super::plan::{Plan, Step};
 use super::{MOST_POPULAR, USUAL_PAGE};
-use crate::call::Request;
+use crate::call::{Answer, Request};
 use crate::caller::Caller;
 use crate::users::{Script, Stop};
 
@@ -59,7 +59,7 @@ impl Reading {
         let request = Request::new("get-post", Method::GET, format!("/posts/{id}"));
         let outcome = caller.send(&request).await;
         self.ledger.note_read(place, &outcome);
-        let Some(answer) = outcome.ok().filter(|answer| answer.is_success()) else { return };
+        let Some(answer) = outcome.ok().filter(Answer::is_success) else { return };
         if answer.json().ok().map(|post: Post| post.id) != Some(id) {
             self.ledger.note_flaw(format!("another post was answered than {id}"));
         }
@@ -90,7 +90,7 @@ impl Reading {
         path: String,
     ) -> Option<T> {
         let outcome = caller.send(&Request::new(operation, Method::GET, path)).await;
-        let answer = outcome.ok().filter(|answer| answer.is_success())?;
+        let answer = outcome.ok().filter(Answer::is_success)?;
         let read = answer.json();
         read.map_err(|error| self.ledger.note_flaw(format!("{operation}: {error}"))).ok()
     }
@@ -124,7 +124,7 @@ mod tests {
 
     use super::super::plan::tests::{id, plan};
     use super::*;
-    use crate::call::{Answer, Call, Lost};
+    use crate::call::{Call, Lost};
     use crate::record::Recorder;
 
     /// Answers after ten milliseconds: any post, a list of 50, a ranking.
