@@ -33,6 +33,8 @@ pub(crate) struct Samples {
     pub(crate) problems: BTreeMap<(u16, String), u64>,
     /// Requests without an answer.
     pub(crate) lost: u64,
+    /// Those, by what was at the bottom of it.
+    pub(crate) losses: BTreeMap<String, u64>,
     /// Why the last of those had none.
     pub(crate) last_loss: Option<String>,
     first_sent: Option<Instant>,
@@ -79,6 +81,7 @@ impl Recorder {
             statuses: BTreeMap::new(),
             problems: BTreeMap::new(),
             lost: 0,
+            losses: BTreeMap::new(),
             last_loss: None,
             first_sent: None,
             last_answered: None,
@@ -114,6 +117,9 @@ impl Recorder {
             }
             Err(Lost(cause)) => {
                 samples.lost += 1;
+                // A cause ends in what caused it.
+                let bottom = cause.rsplit(": ").next().unwrap_or_default();
+                *samples.losses.entry(bottom.to_owned()).or_default() += 1;
                 samples.last_loss = Some(cause.clone());
             }
         }
@@ -328,12 +334,14 @@ mod tests {
     async fn lost_answers_and_server_errors_are_unknown_outcomes() {
         let recorder = Recorder::new().unwrap();
         let now = Instant::now();
-        recorder.record("enroll", now, &Err(Lost("reset".into())));
+        let url = "error sending request for url (http://127.0.0.1:9000/)";
+        recorder.record("enroll", now, &Err(Lost(format!("{url}: operation timed out"))));
         recorder.record("enroll", now, &answer(503, "{}"));
         recorder.record("enroll", now, &answer(404, "{}"));
         let samples = recorder.samples();
         assert_eq!((samples.unknown_outcomes(), samples.server_errors()), (2, 1));
         assert_eq!((samples.answered(), samples.operations["enroll"]), (2, 3));
+        assert_eq!(samples.losses, [("operation timed out".to_owned(), 1)].into());
     }
 
     #[test]

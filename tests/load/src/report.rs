@@ -188,6 +188,9 @@ pub(crate) struct Measured {
     pub(crate) statuses: BTreeMap<String, u64>,
     /// Refusals and failures by status and code, and requests without an answer.
     pub(crate) errors: BTreeMap<String, u64>,
+    /// Requests without an answer, by what was at the bottom of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) losses: BTreeMap<String, u64>,
     /// Why the last request without an answer had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_loss: Option<String>,
@@ -276,6 +279,7 @@ impl From<&Samples> for Measured {
             by_operation: by_operation.collect(),
             statuses: statuses.collect(),
             errors: problems.chain(lost).collect(),
+            losses: samples.losses.clone(),
             last_loss: samples.last_loss.clone(),
         }
     }

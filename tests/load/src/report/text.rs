@@ -10,13 +10,14 @@ use crate::record::Latency;
 use crate::scenarios::relay::Relayed;
 use crate::status::PRICES;
 
+fn counts(counts: &BTreeMap<String, u64>) -> String {
+    let counts = counts.iter().map(|(what, count)| format!("{count} × {what}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
 impl Measured {
     /// Its answers and what went wrong.
     pub(super) fn answers(&self) -> String {
-        let counts = |counts: &BTreeMap<String, u64>| {
-            let counts = counts.iter().map(|(what, count)| format!("{count} × {what}"));
-            counts.collect::<Vec<_>>().join(", ")
-        };
         match (self.statuses.is_empty(), self.errors.is_empty()) {
             (true, true) => "no errors".to_owned(),
             (true, false) => counts(&self.errors),
@@ -111,12 +112,10 @@ impl Report {
             lines.push(format!("Everything was told {seconds} s after the end of the load."));
         }
         if let Some(Relayed { batches, failures, calls }) = &details.relayed {
-            let calls = calls.iter().map(|(call, count)| format!("{count} × {call}"));
-            let calls: Vec<String> = calls.collect();
             lines.push(format!(
                 "The relay was given {batches} batches and did not send {failures} of them whole; \
                  it called {}.",
-                calls.join(", ")
+                counts(calls)
             ));
         }
         if let Some(kill) = &details.kill {
@@ -170,6 +169,9 @@ fn print_phase(out: &mut impl Write, name: &str, measured: &Measured) -> io::Res
         writeln!(out, "  {name:<14}{answers:>9}{:>18}{}", "", took(latency_ms))?;
     }
     writeln!(out, "{:16}{}", "", measured.answers())?;
+    if !measured.losses.is_empty() {
+        writeln!(out, "{:16}without an answer: {}", "", counts(&measured.losses))?;
+    }
     if let Some(cause) = &measured.last_loss {
         writeln!(out, "{:16}last one without an answer: {cause}", "")?;
     }

@@ -244,6 +244,7 @@ fn report(
         by_operation: BTreeMap::new(),
         statuses: BTreeMap::new(),
         errors: BTreeMap::new(),
+        losses: BTreeMap::new(),
         last_loss: None,
     };
     let usage = Usage::deserialize(page).ok();

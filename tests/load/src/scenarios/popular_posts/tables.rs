@@ -11,6 +11,10 @@ use platform::table::{Item, s};
 
 use crate::error::Error;
 
+/// Items of a page. Without a limit, the local database looks at everything that
+/// is left for each page.
+const PAGE: i32 = 1_000;
+
 /// A published post, as the table has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Post {
@@ -37,6 +41,7 @@ pub(crate) async fn read(client: &Client) -> Result<Vec<Post>, Error> {
         .projection_expression("pk, sk, published_at_ms, view_stripes, #status, #views")
         .expression_attribute_names("#status", "status")
         .expression_attribute_names("#views", "views")
+        .limit(PAGE)
         .consistent_read(true);
     let mut items = scan.into_paginator().items().send();
     let mut found = Found::default();

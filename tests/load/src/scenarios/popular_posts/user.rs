@@ -16,13 +16,16 @@ use super::ledger::Ledger;
 use super::page::{Listed, Page, misranked};
 use super::plan::{Plan, Step};
 use super::{MOST_POPULAR, USUAL_PAGE};
-use crate::call::{Answer, Request};
+use crate::call::{Answer, Lost, Request};
 use crate::caller::Caller;
 use crate::users::{Script, Stop};
 
 /// One of so many who look at the list again go on where they were; the others
 /// begin with what is new.
 const GOES_ON: u32 = 3;
+
+/// How long a user waits that got no answer.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What every user does.
 pub(crate) struct Reading {
@@ -54,10 +57,10 @@ impl Reading {
         Self { plan, ledger, seed, time, next, ends_at }
     }
 
-    async fn read(&self, caller: &Caller, place: usize) {
+    async fn read(&self, caller: &Caller, stop: &Stop, place: usize) {
         let id = self.plan.posts()[place];
         let request = Request::new("get-post", Method::GET, format!("/posts/{id}"));
-        let outcome = caller.send(&request).await;
+        let outcome = send(caller, stop, &request).await;
         self.ledger.note_read(place, &outcome);
         let Some(answer) = outcome.ok().filter(Answer::is_success) else { return };
         if answer.json().ok().map(|post: Post| post.id) != Some(id) {
@@ -65,19 +68,20 @@ impl Reading {
         }
     }
 
-    async fn list(&self, caller: &Caller, from: Option<Bookmark>) -> Option<Bookmark> {
+    async fn list(&self, caller: &Caller, stop: &Stop, from: Option<Bookmark>) -> Option<Bookmark> {
         let path = match &from {
             Some(from) => format!("/posts?cursor={}", from.cursor),
             None => "/posts".to_owned(),
         };
-        let page: Page = self.get(caller, "list-posts", path).await?;
+        let page: Page = self.get(caller, stop, "list-posts", path).await?;
         self.ledger.note_page(page.flaw(from.as_ref().map(|from| &from.last), USUAL_PAGE));
         let last = *page.items.last()?;
         page.next_cursor.map(|cursor| Bookmark { cursor, last })
     }
 
-    async fn popular(&self, caller: &Caller) {
-        let page = self.get::<Page>(caller, "popular-posts", "/posts/popular".to_owned()).await;
+    async fn popular(&self, caller: &Caller, stop: &Stop) {
+        let page =
+            self.get::<Page>(caller, stop, "popular-posts", "/posts/popular".to_owned()).await;
         if let Some(page) = page {
             self.ledger.note_page(misranked(&page.items, MOST_POPULAR));
         }
@@ -86,14 +90,25 @@ impl Reading {
     async fn get<T: DeserializeOwned>(
         &self,
         caller: &Caller,
+        stop: &Stop,
         operation: &'static str,
         path: String,
     ) -> Option<T> {
-        let outcome = caller.send(&Request::new(operation, Method::GET, path)).await;
+        let request = Request::new(operation, Method::GET, path);
+        let outcome = send(caller, stop, &request).await;
         let answer = outcome.ok().filter(Answer::is_success)?;
         let read = answer.json();
         read.map_err(|error| self.ledger.note_flaw(format!("{operation}: {error}"))).ok()
     }
+}
+
+/// Sends a request. Who cannot reach the server does not try again at once.
+async fn send(caller: &Caller, stop: &Stop, request: &Request) -> Result<Answer, Lost> {
+    let outcome = caller.send(request).await;
+    if outcome.is_err() {
+        stop.sleep(PAUSE).await;
+    }
+    outcome
 }
 
 #[async_trait]
@@ -105,12 +120,12 @@ impl Script for Reading {
         let mut bookmark = None;
         while !stop.is_set() && Instant::now() < ends_at {
             match self.plan.next(&mut random) {
-                Step::Read(place) => self.read(caller, place).await,
+                Step::Read(place) => self.read(caller, stop, place).await,
                 Step::List => {
                     let from = bookmark.take().filter(|_| random.u32(0..GOES_ON) == 0);
-                    bookmark = self.list(caller, from).await;
+                    bookmark = self.list(caller, stop, from).await;
                 }
-                Step::Popular => self.popular(caller).await,
+                Step::Popular => self.popular(caller, stop).await,
             }
         }
     }
@@ -124,7 +139,7 @@ mod tests {
 
     use super::super::plan::tests::{id, plan};
     use super::*;
-    use crate::call::{Call, Lost};
+    use crate::call::Call;
     use crate::record::Recorder;
 
     /// Answers after ten milliseconds: any post, a list of 50, a ranking.
@@ -201,6 +216,25 @@ mod tests {
         for flaw in ["another post", "in the list", "in the ranking"] {
             assert!(flaws.iter().any(|found| found.contains(flaw)), "{flaw}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_user_who_gets_no_answer_waits_before_it_asks_again() {
+        struct Nobody;
+        #[async_trait]
+        impl Call for Nobody {
+            async fn call(&self, _: &Request) -> Result<Answer, Lost> {
+                Err(Lost("refused".into()))
+            }
+        }
+        let recorder = Arc::new(Recorder::new().unwrap());
+        let caller = Caller::new(Arc::new(Nobody), &recorder);
+        let (plan, ledger) = (Arc::new(plan(1.0, 50)), Arc::new(Ledger::new(50)));
+        let reading = Reading::new(&plan, &ledger, 1, Duration::from_secs(20));
+        reading.play(&caller, &Stop::new()).await;
+        assert_eq!(recorder.samples().lost, 20);
+        let unknown: u64 = ledger.told().iter().map(|told| told.unknown).sum();
+        assert!((10..=20).contains(&unknown), "{unknown}");
     }
 
     #[tokio::test(start_paused = true)]
