@@ -159,7 +159,7 @@ impl Emptied {
             }
             Self::Unseen => Invariant::unchecked(
                 NAME,
-                "there is no status page; waited until notifications became no more",
+                "there is no status page; waited until what was told became no more",
             ),
         }
     }

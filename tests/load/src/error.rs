@@ -62,6 +62,20 @@ pub(crate) enum Error {
     /// What was written cannot be read from a table.
     #[error("cannot look into the tables: {0}")]
     Tables(String),
+    /// A folder holds another number of posts.
+    #[error(
+        "this --data-dir holds {there} published posts, not {wanted}: say --posts {there}, or \
+         choose another folder (one in which preparing them was cut off can be deleted)"
+    )]
+    OtherPosts {
+        /// How many there are.
+        there: usize,
+        /// How many were asked for.
+        wanted: usize,
+    },
+    /// The posts of a run cannot be written into the table.
+    #[error("cannot prepare posts: {0}")]
+    Prepare(String),
     /// The relay cannot be measured.
     #[error("cannot measure the relay: {0}")]
     Relay(String),

@@ -9,7 +9,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::child::{self, Serve};
 use crate::peer;
 use crate::scenarios::hot_course::{MOST, Shape};
-use crate::scenarios::mixed_flow;
+use crate::scenarios::{mixed_flow, popular_posts};
 
 /// Users that a local cloud in the same process can serve: both ends of every
 /// connection are descriptors of one process.
@@ -29,6 +29,16 @@ const FEW_USERS: usize = 90;
 const RAMP_OF_FEW: Duration = Duration::from_secs(60);
 /// How long it takes until more have.
 const RAMP_OF_MANY: Duration = Duration::from_secs(120);
+/// Users of `popular-posts`, unless said otherwise.
+const POPULAR_POSTS_USERS: usize = 1_000;
+/// How long they read, in seconds.
+const POPULAR_POSTS_SECONDS: u64 = 30;
+/// Posts of `popular-posts`.
+const POSTS: usize = 100_000;
+/// Posts that are created through an API whose tables nobody can write to.
+const POSTS_BY_API: usize = 500;
+/// The most posts of one run.
+const MOST_POSTS: usize = 1_000_000;
 /// The most changes of one `relay` run.
 const MOST_EVENTS: usize = 1_000_000;
 
@@ -48,6 +58,8 @@ pub(crate) enum Scenario {
     HotCourse(HotCourse),
     /// Users create and update schedules, and everything is told.
     MixedFlow(MixedFlow),
+    /// Everybody reads the same few posts of many.
+    PopularPosts(PopularPosts),
     /// The relay alone turns changes into messages.
     Relay(Relay),
     /// Serves a local cloud to the process that started this one.
@@ -104,6 +116,20 @@ pub(crate) struct MixedFlow {
     pub(crate) common: Common,
 }
 
+/// Options of `popular-posts`.
+#[derive(Debug, Args)]
+pub(crate) struct PopularPosts {
+    /// Posts; a --data-dir keeps them, and with --url they are created through the API in every run [default: 100000, or 500 with --url]
+    #[arg(long, value_name = "N")]
+    posts: Option<usize>,
+    /// Which part of the reads goes to a handful of hot posts, from 0 to 1
+    #[arg(long, value_name = "PART", default_value_t = 0.8)]
+    hot: f64,
+    /// What every scenario takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
 /// Options of `relay`.
 #[derive(Debug, Args)]
 pub(crate) struct Relay {
@@ -118,10 +144,10 @@ pub(crate) struct Relay {
 /// Options of every scenario.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Users at the same time [default: 100, in mixed-flow 90]
+    /// Users at the same time [default: 100, in mixed-flow 90, in popular-posts 1000]
     #[arg(long, value_name = "N")]
     users: Option<usize>,
-    /// Stops the measured phase after so many seconds
+    /// Stops the measured phase after so many seconds [default: in popular-posts 30, else never]
     #[arg(long, value_name = "N")]
     pub(crate) seconds: Option<u64>,
     /// Where the API answers; without it, a local cloud is started
@@ -161,7 +187,10 @@ impl Options {
     pub(crate) fn serve(&self) -> Option<&Serve> {
         match &self.scenario {
             Scenario::ServeCloud(serve) => Some(serve),
-            Scenario::HotCourse(_) | Scenario::MixedFlow(_) | Scenario::Relay(_) => None,
+            Scenario::HotCourse(_)
+            | Scenario::MixedFlow(_)
+            | Scenario::PopularPosts(_)
+            | Scenario::Relay(_) => None,
         }
     }
 
@@ -169,6 +198,7 @@ impl Options {
         match &self.scenario {
             Scenario::HotCourse(hot_course) => hot_course.check(),
             Scenario::MixedFlow(mixed_flow) => mixed_flow.check(),
+            Scenario::PopularPosts(popular_posts) => popular_posts.check(),
             Scenario::Relay(relay) => relay.check(),
             Scenario::ServeCloud(_) => Ok(()),
         }
@@ -237,6 +267,34 @@ impl MixedFlow {
                 "lower --loops or --users: each account has {most} time slots, and a user needs \
                  one for each loop"
             ));
+        }
+        self.common.check(self.users())
+    }
+}
+
+impl PopularPosts {
+    /// How many users there are.
+    pub(crate) fn users(&self) -> usize {
+        self.common.users.unwrap_or(POPULAR_POSTS_USERS)
+    }
+
+    /// The size of the run.
+    pub(crate) fn shape(&self) -> popular_posts::Shape {
+        let usual = if self.common.url.is_some() { POSTS_BY_API } else { POSTS };
+        let time = Duration::from_secs(self.common.seconds.unwrap_or(POPULAR_POSTS_SECONDS));
+        popular_posts::Shape { posts: self.posts.unwrap_or(usual), hot: self.hot, time }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let shape = self.shape();
+        if !(1..=MOST_POSTS).contains(&shape.posts) {
+            return Err(format!("--posts must be from 1 to {MOST_POSTS}"));
+        }
+        if !(0.0..=1.0).contains(&shape.hot) {
+            return Err("--hot must be from 0 to 1: 0.8 are eight of ten reads".into());
+        }
+        if shape.time.is_zero() {
+            return Err("--seconds must be at least 1".into());
         }
         self.common.check(self.users())
     }
@@ -332,6 +390,9 @@ mod tests {
             "mixed-flow --users 490 --loops 5 --think 0 --ramp 0 --seed 1 --html r.html",
             "mixed-flow --kill-at 20 --data-dir d",
             "mixed-flow --url https://example.com --token-key k",
+            "popular-posts",
+            "popular-posts --posts 100 --users 10000 --hot 1 --seconds 5 --data-dir d --html r.html",
+            "popular-posts --url http://127.0.0.1:9000 --posts 1000 --hot 0",
             "relay --events 1000 --seed 1 --json r.json --data-dir d",
         ] {
             assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
@@ -361,6 +422,14 @@ mod tests {
             ("mixed-flow --think soon", "1..5"),
             ("mixed-flow --think 1..inf", "1..5"),
             ("mixed-flow --kill-at 5 --url http://x", "cannot be used with"),
+            ("popular-posts --posts 0", "from 1 to 1000000"),
+            ("popular-posts --posts 1000001", "from 1 to 1000000"),
+            ("popular-posts --hot 1.1", "from 0 to 1"),
+            ("popular-posts --hot NaN", "from 0 to 1"),
+            ("popular-posts --hot most", "invalid"),
+            ("popular-posts --seconds 0", "at least 1"),
+            ("popular-posts --users 0", "at least 1"),
+            ("popular-posts --url http://x --data-dir d", "cannot be used with"),
             ("relay --events 0", "from 1"),
             ("relay --url http://x", "leave --url"),
             ("relay --users 5", "leave --url"),
@@ -381,6 +450,23 @@ mod tests {
         assert_eq!((shape.ramp, shape.think.most), (seconds(0.0), seconds(0.2)));
         let shape = mixed_flow("--think 2.5").shape();
         assert_eq!((shape.think.least, shape.think.most), (seconds(2.5), seconds(2.5)));
+    }
+
+    #[test]
+    fn posts_that_must_go_through_an_api_are_fewer() {
+        let shape = |arguments: &str| match parse(&format!("popular-posts {arguments}"))
+            .unwrap()
+            .scenario
+        {
+            Scenario::PopularPosts(options) => (options.users(), options.shape()),
+            other => panic!("{other:?}"),
+        };
+        let (users, plain) = shape("");
+        assert_eq!((users, plain.posts, plain.hot), (1_000, 100_000, 0.8));
+        assert_eq!(plain.time, Duration::from_secs(30));
+        assert_eq!(shape("--url http://x").1.posts, 500);
+        let (_, told) = shape("--url http://x --posts 20 --seconds 2 --hot 0.5");
+        assert_eq!((told.posts, told.hot, told.time), (20, 0.5, Duration::from_secs(2)));
     }
 
     #[test]

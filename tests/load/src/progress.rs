@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::Instant;
 
 use crate::record::{Recorder, Samples};
@@ -12,14 +12,18 @@ use crate::record::{Recorder, Samples};
 const BAR_EVERY: Duration = Duration::from_millis(200);
 const LINE_EVERY: Duration = Duration::from_secs(3);
 const BAR: &str = "{prefix:>12} {wide_bar} {pos} of {len} {msg}";
+/// Where nobody knows how many there will be.
+const COUNT: &str = "{prefix:>12} {pos} {msg}";
 
-/// Runs `work`, which sends `total` requests, and shows how far it is.
+/// Runs `work`, which sends `total` requests, if anybody knows how many, and
+/// shows how far it is.
 pub(crate) async fn show<T>(
     name: &'static str,
-    total: u64,
+    total: impl Into<Option<u64>>,
     recorder: &Recorder,
     work: impl Future<Output = T>,
 ) -> T {
+    let total = total.into();
     let watch = async {
         if std::io::stderr().is_terminal() {
             bar(name, total, recorder).await;
@@ -39,9 +43,12 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-async fn bar(name: &'static str, total: u64, recorder: &Recorder) {
-    let style = ProgressStyle::with_template(BAR).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(total).with_style(style).with_prefix(name);
+async fn bar(name: &'static str, total: Option<u64>, recorder: &Recorder) {
+    let template = if total.is_some() { BAR } else { COUNT };
+    let style = ProgressStyle::with_template(template);
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    let bar = bar.with_style(style).with_prefix(name);
     // Gone with this future, so that it leaves no half line behind.
     let bar = Cleared(bar);
     let started = Instant::now();
@@ -53,14 +60,15 @@ async fn bar(name: &'static str, total: u64, recorder: &Recorder) {
     }
 }
 
-async fn lines(name: &'static str, total: u64, recorder: &Recorder) {
+async fn lines(name: &'static str, total: Option<u64>, recorder: &Recorder) {
     let started = Instant::now();
+    let of_all = total.map_or_else(String::new, |total| format!(" of {total}"));
     loop {
         tokio::time::sleep(LINE_EVERY).await;
         let samples = recorder.samples();
         let (answered, summary) = (samples.answered(), summary(&samples, started));
         // Nobody can be told that standard error is closed.
-        let _ = writeln!(std::io::stderr().lock(), "{name}: {answered} of {total}, {summary}");
+        let _ = writeln!(std::io::stderr().lock(), "{name}: {answered}{of_all}, {summary}");
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Recorder(Mutex<Samples>);
 #[derive(Clone)]
 pub(crate) struct Samples {
     latency_us: Histogram<u64>,
+    /// The same, by operation.
+    latency_us_of: BTreeMap<&'static str, Histogram<u64>>,
     /// Requests sent, by operation.
     pub(crate) operations: BTreeMap<&'static str, u64>,
     /// Answers by status.
@@ -31,6 +33,8 @@ pub(crate) struct Samples {
     pub(crate) problems: BTreeMap<(u16, String), u64>,
     /// Requests without an answer.
     pub(crate) lost: u64,
+    /// Those, by what was at the bottom of it.
+    pub(crate) losses: BTreeMap<String, u64>,
     /// Why the last of those had none.
     pub(crate) last_loss: Option<String>,
     first_sent: Option<Instant>,
@@ -72,10 +76,12 @@ impl Recorder {
         let latency_us = Histogram::new_with_max(LONGEST_US, SIGNIFICANT_DIGITS)?;
         Ok(Self(Mutex::new(Samples {
             latency_us,
+            latency_us_of: BTreeMap::new(),
             operations: BTreeMap::new(),
             statuses: BTreeMap::new(),
             problems: BTreeMap::new(),
             lost: 0,
+            losses: BTreeMap::new(),
             last_loss: None,
             first_sent: None,
             last_answered: None,
@@ -101,6 +107,7 @@ impl Recorder {
                 samples.last_answered = Some(answered);
                 let took_us = u64::try_from((answered - sent).as_micros()).unwrap_or(LONGEST_US);
                 samples.latency_us.saturating_record(took_us);
+                samples.histogram_of(operation).saturating_record(took_us);
                 samples.close_seconds_before(answered);
                 samples.this_second_us.push(took_us);
                 *samples.statuses.entry(answer.status).or_default() += 1;
@@ -110,6 +117,9 @@ impl Recorder {
             }
             Err(Lost(cause)) => {
                 samples.lost += 1;
+                // A cause ends in what caused it.
+                let bottom = cause.rsplit(": ").next().unwrap_or_default();
+                *samples.losses.entry(bottom.to_owned()).or_default() += 1;
                 samples.last_loss = Some(cause.clone());
             }
         }
@@ -157,9 +167,13 @@ impl Samples {
 
     /// Latency of the answers.
     pub(crate) fn latency(&self) -> Latency {
-        let at = |quantile| ms(self.latency_us.value_at_quantile(quantile));
-        let max = ms(self.latency_us.max());
-        Latency { p50: at(0.50), p95: at(0.95), p99: at(0.99), max }
+        Latency::of(&self.latency_us)
+    }
+
+    /// Answers of each operation, and their latency.
+    pub(crate) fn latency_by_operation(&self) -> BTreeMap<&'static str, (u64, Latency)> {
+        let histograms = self.latency_us_of.iter();
+        histograms.map(|(name, took)| (*name, (took.len(), Latency::of(took)))).collect()
     }
 
     /// How long an answer took on average, in milliseconds.
@@ -186,6 +200,11 @@ impl Samples {
         seconds
     }
 
+    fn histogram_of(&mut self, operation: &'static str) -> &mut Histogram<u64> {
+        let empty = || Histogram::new_from(&self.latency_us);
+        self.latency_us_of.entry(operation).or_insert_with(empty)
+    }
+
     /// Works out the seconds that are over at `now`.
     fn close_seconds_before(&mut self, now: Instant) {
         let since_first = self.first_sent.map_or(Duration::ZERO, |first| now - first);
@@ -194,6 +213,19 @@ impl Samples {
             let latencies_us = std::mem::take(&mut self.this_second_us);
             self.seconds.push(Second::of(self.seconds.len(), latencies_us));
         }
+    }
+}
+
+impl Latency {
+    fn of(took_us: &Histogram<u64>) -> Self {
+        let at = |quantile| ms(took_us.value_at_quantile(quantile));
+        Self { p50: at(0.50), p95: at(0.95), p99: at(0.99), max: ms(took_us.max()) }
+    }
+
+    /// How many times as long as half of the answers the slowest of a hundred
+    /// took: it is large where a few wait for what others need not.
+    pub(crate) fn spread(&self) -> f64 {
+        if self.p50 == 0.0 { 0.0 } else { three_digits(self.p99 / self.p50) }
     }
 }
 
@@ -254,6 +286,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn each_operation_has_a_latency_of_its_own() {
+        let recorder = Recorder::new().unwrap();
+        let start = Instant::now();
+        tokio::time::advance(Duration::from_millis(100)).await;
+        recorder.record("get-post", start, &answer(200, ""));
+        tokio::time::advance(Duration::from_millis(150)).await;
+        recorder.record("list-posts", start, &answer(200, ""));
+        recorder.record("list-posts", start, &Err(Lost("reset".into())));
+        let latencies = recorder.samples().latency_by_operation();
+        let of = |name| latencies.get(name).map(|(answers, took)| (*answers, took.p50));
+        assert_eq!((of("get-post"), of("list-posts")), (Some((1, 100.0)), Some((1, 250.0))));
+    }
+
+    #[test]
+    fn the_spread_is_what_the_slowest_wait_longer() {
+        let latency = Latency { p50: 20.0, p95: 50.0, p99: 70.0, max: 90.0 };
+        assert_eq!(latency.spread(), 3.5);
+        assert_eq!(Latency { p50: 0.0, ..latency }.spread(), 0.0);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn every_second_has_its_answers_and_their_latencies() {
         let recorder = Recorder::new().unwrap();
         let start = Instant::now();
@@ -281,12 +334,14 @@ mod tests {
     async fn lost_answers_and_server_errors_are_unknown_outcomes() {
         let recorder = Recorder::new().unwrap();
         let now = Instant::now();
-        recorder.record("enroll", now, &Err(Lost("reset".into())));
+        let url = "error sending request for url (http://127.0.0.1:9000/)";
+        recorder.record("enroll", now, &Err(Lost(format!("{url}: operation timed out"))));
         recorder.record("enroll", now, &answer(503, "{}"));
         recorder.record("enroll", now, &answer(404, "{}"));
         let samples = recorder.samples();
         assert_eq!((samples.unknown_outcomes(), samples.server_errors()), (2, 1));
         assert_eq!((samples.answered(), samples.operations["enroll"]), (2, 3));
+        assert_eq!(samples.losses, [("operation timed out".to_owned(), 1)].into());
     }
 
     #[test]

@@ -179,13 +179,32 @@ pub(crate) struct Measured {
     pub(crate) rate: f64,
     /// How long answers took.
     pub(crate) latency_ms: Latency,
+    /// Their 99th percentile, divided by the 50th.
+    pub(crate) p99_over_p50: f64,
+    /// The same of each operation, if there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) by_operation: BTreeMap<&'static str, Answered>,
     /// Answers by status.
     pub(crate) statuses: BTreeMap<String, u64>,
     /// Refusals and failures by status and code, and requests without an answer.
     pub(crate) errors: BTreeMap<String, u64>,
+    /// Requests without an answer, by what was at the bottom of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) losses: BTreeMap<String, u64>,
     /// Why the last request without an answer had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_loss: Option<String>,
+}
+
+/// How long the answers of one operation took.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Answered {
+    /// How many there were.
+    pub(crate) answers: u64,
+    /// How long they took.
+    pub(crate) latency_ms: Latency,
+    /// Their 99th percentile, divided by the 50th.
+    pub(crate) p99_over_p50: f64,
 }
 
 /// What one operation did and what it cost.
@@ -244,13 +263,23 @@ impl From<&Samples> for Measured {
         let problems = samples.problems.iter();
         let problems = problems.map(|((status, code), n)| (format!("{status} {code}"), *n));
         let lost = (samples.lost > 0).then(|| ("no answer".to_owned(), samples.lost));
+        let mut by_operation = samples.latency_by_operation();
+        if by_operation.len() < 2 {
+            by_operation.clear();
+        }
+        let by_operation = by_operation.into_iter().map(|(name, (answers, latency_ms))| {
+            (name, Answered { answers, latency_ms, p99_over_p50: latency_ms.spread() })
+        });
         Self {
             seconds: crate::record::three_digits(samples.wall().as_secs_f64()),
             requests: samples.answered(),
             rate: samples.rate(),
             latency_ms: samples.latency(),
+            p99_over_p50: samples.latency().spread(),
+            by_operation: by_operation.collect(),
             statuses: statuses.collect(),
             errors: problems.chain(lost).collect(),
+            losses: samples.losses.clone(),
             last_loss: samples.last_loss.clone(),
         }
     }
@@ -329,8 +358,13 @@ mod tests {
             recorder.record("create-schedule", Instant::now(), &Ok(answer));
         }
         let samples = recorder.samples();
-        let measured = Measured::from(&samples);
-        let usage = Usage { requests: 3, calls: 4, read_units: 0.5, write_units: 24.0 };
+        let mut measured = Measured::from(&samples);
+        assert!(measured.by_operation.is_empty(), "one operation is the phase itself");
+        let latency_ms = Latency { p50: 12.5, p95: 31.0, p99: 50.0, max: 99.0 };
+        let updates = Answered { answers: 2, latency_ms, p99_over_p50: latency_ms.spread() };
+        measured.by_operation.insert("update-schedule", updates);
+        let usage =
+            Usage { requests: 3, calls: 4, read_units: 0.5, write_units: 24.0, ..Usage::default() };
         let depth = |second, depth| Depth { second, depth };
         let depths = [depth(0, 3), depth(1, 1_234), depth(2, 0)];
         Report {
@@ -412,7 +446,8 @@ mod tests {
         let json = serde_json::to_value(Operation::new(3, None)).unwrap();
         assert_eq!(json["requests"], 3);
         assert!(json["calls"].is_null() && json["usd_per_million"].is_null());
-        let usage = Usage { requests: 3, calls: 4, read_units: 0.5, write_units: 24.0 };
+        let usage =
+            Usage { requests: 3, calls: 4, read_units: 0.5, write_units: 24.0, ..Usage::default() };
         let json = serde_json::to_value(Operation::new(3, Some(usage))).unwrap();
         assert_eq!((&json["calls"], &json["usd_per_million"]), (&4.into(), &5.02.into()));
     }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::ceiling;
 use crate::cloud::Cloud;
 use crate::error::Error;
-use crate::options::{Common, HotCourse, MixedFlow, Options, Scenario};
+use crate::options::{Common, HotCourse, MixedFlow, Options, PopularPosts, Scenario};
 use crate::peer;
 use crate::record::Samples;
 use crate::report::{Ceiling, Measured, Operation, Part, Phase, Ratio, Report};
-use crate::scenarios::{Outcome, hot_course, mixed_flow, relay};
+use crate::scenarios::{Outcome, hot_course, mixed_flow, popular_posts, relay};
 use crate::users::Users;
 
 /// The least that our rate should be of the peer's.
@@ -26,6 +26,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
     let common = match &options.scenario {
         Scenario::HotCourse(options) => &options.common,
         Scenario::MixedFlow(options) => &options.common,
+        Scenario::PopularPosts(options) => &options.common,
         Scenario::Relay(options) => &options.common,
         Scenario::ServeCloud(_) => return Ok(true), // it has been served already
     };
@@ -36,6 +37,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
     let report = match &options.scenario {
         Scenario::HotCourse(options) => hot_course(options, seed).await?,
         Scenario::MixedFlow(options) => mixed_flow(options, seed).await?,
+        Scenario::PopularPosts(options) => popular_posts(options, seed).await?,
         Scenario::Relay(options) => relay::run(options, seed).await?,
         Scenario::ServeCloud(_) => return Ok(true),
     };
@@ -83,6 +85,17 @@ async fn mixed_flow(options: &MixedFlow, seed: u64) -> Result<Report, Error> {
     Ok(report)
 }
 
+async fn popular_posts(options: &PopularPosts, seed: u64) -> Result<Report, Error> {
+    let common = &options.common;
+    let cloud = open(common, options.users(), seed, false).await?;
+    // They stop by themselves when their time is over.
+    let users = Users { at_most: None, ..users(common, options.users(), &cloud) };
+    let outcome = popular_posts::run(&cloud, &users, options.shape(), seed).await?;
+    let report = report("popular-posts", &cloud, &users, seed, outcome);
+    cloud.stop().await;
+    Ok(report)
+}
+
 /// The system under load: what answers at the URL, or a local cloud of one's
 /// own. Above some thousands of users that is another process, since both ends
 /// of their connections are more descriptors than one has.
@@ -109,8 +122,16 @@ fn report(
     seed: u64,
     outcome: Outcome,
 ) -> Report {
-    let Outcome { phases, is_complete, unknown_outcomes, aside, status, invariants, details } =
-        outcome;
+    let Outcome {
+        phases,
+        is_complete,
+        unknown_outcomes,
+        aside,
+        behind,
+        status,
+        invariants,
+        details,
+    } = outcome;
     let part = |phase: &Phase| Part { name: phase.name, measured: (&phase.samples).into() };
     let parts: Vec<Part> = phases.iter().map(part).collect();
     let samples: Vec<&Samples> = phases.iter().map(|phase| &phase.samples).collect();
@@ -119,10 +140,14 @@ fn report(
     for (operation, count) in samples.into_iter().chain(&aside).flat_map(|s| &s.operations) {
         *requests.entry(operation).or_default() += count;
     }
+    let usage_of = |operation: &str| {
+        status.as_ref().map(|(before, after)| after.of(operation).since(&before.of(operation)))
+    };
+    for operation in behind {
+        requests.extend(usage_of(operation).map(|usage| (*operation, usage.requests)));
+    }
     let operations = requests.into_iter().map(|(operation, requests)| {
-        let usage =
-            status.as_ref().map(|(before, after)| after.of(operation).since(&before.of(operation)));
-        (operation.to_owned(), Operation::new(requests, usage))
+        (operation.to_owned(), Operation::new(requests, usage_of(operation)))
     });
     Report {
         scenario,

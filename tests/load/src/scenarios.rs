@@ -2,6 +2,7 @@
 
 pub(crate) mod hot_course;
 pub(crate) mod mixed_flow;
+pub(crate) mod popular_posts;
 pub(crate) mod relay;
 
 use crate::invariants::Invariant;
@@ -19,6 +20,8 @@ pub(crate) struct Outcome {
     pub(crate) unknown_outcomes: u64,
     /// Requests of setting up and reading back.
     pub(crate) aside: Vec<Samples>,
+    /// Functions that nobody called, but that had work with what was done.
+    pub(crate) behind: &'static [&'static str],
     /// The status page before and after. `None` without one.
     pub(crate) status: Option<(Status, Status)>,
     /// What must be true.

@@ -76,6 +76,10 @@ pub(crate) struct Usage {
     pub(crate) read_units: f64,
     /// Write request units consumed.
     pub(crate) write_units: f64,
+    /// Writes that may have been done or not.
+    pub(crate) unknown_outcomes: u64,
+    /// Writes that were given up, though the request succeeded.
+    pub(crate) dropped_writes: u64,
 }
 
 /// What one request cost on average.
@@ -121,6 +125,8 @@ impl Usage {
             calls: self.calls.saturating_sub(earlier.calls),
             read_units: self.read_units - earlier.read_units,
             write_units: self.write_units - earlier.write_units,
+            unknown_outcomes: self.unknown_outcomes.saturating_sub(earlier.unknown_outcomes),
+            dropped_writes: self.dropped_writes.saturating_sub(earlier.dropped_writes),
         }
     }
 
@@ -142,9 +148,13 @@ impl Usage {
 mod tests {
     use super::*;
 
+    fn usage(requests: u64, calls: u64, read_units: f64, write_units: f64) -> Usage {
+        Usage { requests, calls, read_units, write_units, ..Usage::default() }
+    }
+
     #[test]
     fn a_million_enrollments_of_eight_write_units_cost_five_dollars() {
-        let usage = Usage { requests: 10, calls: 11, read_units: 5.0, write_units: 80.0 };
+        let usage = usage(10, 11, 5.0, 80.0);
         let cost = usage.per_request().unwrap();
         assert_eq!((cost.calls, cost.read_units, cost.write_units), (1.1, 0.5, 8.0));
         assert_eq!(cost.usd_per_million, 5.06);
@@ -153,9 +163,9 @@ mod tests {
 
     #[test]
     fn usage_is_counted_from_an_earlier_reading() {
-        let earlier = Usage { requests: 10, calls: 11, read_units: 5.0, write_units: 80.0 };
-        let later = Usage { requests: 30, calls: 31, read_units: 5.0, write_units: 240.0 };
-        let both = Usage { requests: 20, calls: 20, read_units: 0.0, write_units: 160.0 };
+        let earlier = usage(10, 11, 5.0, 80.0);
+        let later = Usage { unknown_outcomes: 2, dropped_writes: 1, ..usage(30, 31, 5.0, 240.0) };
+        let both = Usage { unknown_outcomes: 2, dropped_writes: 1, ..usage(20, 20, 0.0, 160.0) };
         assert_eq!(later.since(&earlier), both);
     }
 

@@ -67,6 +67,7 @@ fn wrong_usage_exits_with_2_and_says_what_is_wanted() {
         (&["mixed-flow", "--think", "soon"][..], "1..5"),
         (&["relay", "--users", "5"], "leave --url"),
         (&["hot-course", "--users", "20000"], "at most 19000"),
+        (&["popular-posts", "--hot", "80"], "from 0 to 1"),
         (&["sleep"], "unrecognized subcommand"),
     ] {
         let output = load(arguments);
@@ -134,4 +135,71 @@ fn a_small_mixed_flow_keeps_every_promise_and_reports_it() {
         text.contains("one reminder per schedule") && page.contains("one reminder per schedule")
     );
     assert!(page.contains("<svg") && !page.contains("class=\"BROKEN\""), "rate {rate}");
+}
+
+#[test]
+fn popular_posts_keep_every_promise_and_a_folder_keeps_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [data, json, html] =
+        ["data", "report.json", "report.html"].map(|name| folder.path().join(name));
+    let read = |posts: &str| {
+        let mut arguments: Vec<&str> =
+            "popular-posts --users 8 --seconds 1 --seed 1 --environments 2".split(' ').collect();
+        arguments.extend(["--posts", posts, "--data-dir", data.to_str().expect("text")]);
+        arguments.extend(["--json", json.to_str().expect("text")]);
+        arguments.extend(["--html", html.to_str().expect("text")]);
+        let output = load(&arguments);
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let report = || {
+        let json = std::fs::read_to_string(&json).expect("the report");
+        serde_json::from_str::<Value>(&json).expect("JSON")
+    };
+
+    let (code, text) = read("150");
+    assert_eq!(code, Some(0), "{text}");
+    let first = report();
+    let invariants = first["invariants"].as_array().expect("a list");
+    assert!(
+        invariants.len() >= 8 && invariants.iter().all(|i| i["held"] == true),
+        "{invariants:?}"
+    );
+    let operations = first["by_operation"].as_object().expect("operations");
+    assert_eq!(operations.len(), 3, "{operations:?}");
+    assert!(operations["list-posts"]["p99_over_p50"].is_number());
+    assert!(first["operations"]["count-views"]["write_units"].is_number());
+    let page = std::fs::read_to_string(&html).expect("the page");
+    assert!(text.contains("popular = the true top 20") && page.contains("· list-posts"));
+
+    let (code, text) = read("150");
+    assert_eq!(code, Some(0), "{text}");
+    let views = first["by_operation"]["get-post"]["answers"].to_string();
+    let detail = report()["invariants"][0]["detail"].to_string();
+    assert!(detail.contains(&format!("beside {views} from before")), "{views}: {detail}");
+
+    let (code, text) = read("151");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("holds 150 published posts, not 151: say --posts 150"), "{text}");
+}
+
+#[test]
+fn popular_posts_behind_a_url_are_created_first_and_told_by_the_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cloud = Cloud::start("0", &folder.path().join("data"));
+    let json = folder.path().join("report.json");
+    let url = format!("http://{}", cloud.address);
+    let mut arguments: Vec<&str> =
+        "popular-posts --posts 130 --users 4 --seconds 1".split(' ').collect();
+    arguments.extend(["--url", &url, "--json", json.to_str().expect("text")]);
+    let output = load(&arguments);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let json = std::fs::read_to_string(&json).expect("the report");
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(report["operations"]["create-post"]["requests"], 130);
+    let invariants = report["invariants"].as_array().expect("a list");
+    let unchecked: Vec<&Value> =
+        invariants.iter().filter(|i| i["held"].is_null()).map(|i| &i["name"]).collect();
+    assert_eq!(unchecked, ["views of a post = sum of its stripes"]);
 }

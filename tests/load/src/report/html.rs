@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::plot::{Line, Mark, Plot, grouped};
-use super::{Decile, Operation, Report};
+use super::{Answered, Decile, Measured, Operation, Report};
 use crate::invariants::Invariant;
+use crate::record::Latency;
 use crate::status::PRICES;
 
 const STYLE: &str = "
@@ -36,6 +37,11 @@ figure { margin: 1rem 0; } svg { width: 100%; height: auto; }
   --two: #b4490f; --good: #000; --bad: #000; } body { margin: 0; max-width: none; }
   figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
+
+/// The columns of figures.
+const PHASE_HEAD: [&str; 10] = [
+    "phase", "answers", "seconds", "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p99/p50", "",
+];
 
 /// Text that means itself in a page.
 pub(super) fn escape(text: &str) -> String {
@@ -109,33 +115,16 @@ impl Report {
     fn figures_section(&self) -> String {
         let phases = self.phases.iter().map(|phase| (phase.name, &phase.measured));
         let phases = phases.chain(self.peer.iter().map(|peer| ("peer", peer)));
-        let rows = phases.map(|(name, measured)| {
-            let ms = measured.latency_ms;
-            let numbers = [
-                measured.requests as f64,
-                measured.seconds,
-                measured.rate,
-                ms.p50,
-                ms.p95,
-                ms.p99,
-                ms.max,
-            ];
-            let mut row = vec![name.to_owned()];
-            row.extend(numbers.map(grouped));
-            row.push(measured.answers());
-            row
-        });
+        let rows = phases.flat_map(|(name, measured)| phase_rows(name, measured));
         let mut rows: Vec<Vec<String>> = rows.collect();
         rows.extend(self.ceiling.map(|ceiling| {
-            let mut row = vec![String::new(); 9];
+            let mut row = vec![String::new(); PHASE_HEAD.len()];
             (row[0], row[3]) = ("ceiling".to_owned(), grouped(ceiling.rate));
             row
         }));
-        let head =
-            ["phase", "answers", "seconds", "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms", ""];
         let details: String =
             self.findings().iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
-        format!("<h2>Figures</h2>\n{}{details}", table(&head, &rows, true))
+        format!("<h2>Figures</h2>\n{}{details}", table(&PHASE_HEAD, &rows, true))
     }
 
     fn plots_section(&self) -> String {
@@ -187,6 +176,23 @@ impl Report {
         let rows: Vec<Vec<String>> = rows.collect();
         format!("<h2>Comparisons</h2>\n{}", table(&["", "ratio", "goal", ""], &rows, true))
     }
+}
+
+/// A phase, and each of its operations if there are several.
+fn phase_rows(name: &str, measured: &Measured) -> Vec<Vec<String>> {
+    let took = |ms: &Latency| [ms.p50, ms.p95, ms.p99, ms.max, ms.spread()].map(grouped);
+    let figures = [measured.requests as f64, measured.seconds, measured.rate].map(grouped);
+    let mut whole = vec![name.to_owned()];
+    whole.extend(figures.into_iter().chain(took(&measured.latency_ms)));
+    whole.push(measured.answers());
+    let operations =
+        measured.by_operation.iter().map(|(name, Answered { answers, latency_ms, .. })| {
+            let mut row = vec![format!("· {name}"), grouped(*answers as f64)];
+            row.extend([String::new(), String::new()].into_iter().chain(took(latency_ms)));
+            row.push(String::new());
+            row
+        });
+    std::iter::once(whole).chain(operations).collect()
 }
 
 fn operations_section(operations: &BTreeMap<String, Operation>) -> String {
@@ -278,6 +284,7 @@ mod tests {
         for figure in [
             "mixed-flow",
             "2 × 201",
+            "<td>· update-schedule</td><td>2</td><td></td><td></td><td>12.5</td>",
             "<td>enroll</td><td>3</td><td>1.33</td>",
             "schedules per account",
             "class=\"BROKEN\"",

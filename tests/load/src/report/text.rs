@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::{Decile, Measured, Operation, Report};
+use super::{Answered, Decile, Measured, Operation, Report};
 use crate::cloud::Events;
 use crate::invariants::Invariant;
+use crate::record::Latency;
 use crate::scenarios::relay::Relayed;
 use crate::status::PRICES;
+
+fn counts(counts: &BTreeMap<String, u64>) -> String {
+    let counts = counts.iter().map(|(what, count)| format!("{count} × {what}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
 
 impl Measured {
     /// Its answers and what went wrong.
     pub(super) fn answers(&self) -> String {
-        let counts = |counts: &BTreeMap<String, u64>| {
-            let counts = counts.iter().map(|(what, count)| format!("{count} × {what}"));
-            counts.collect::<Vec<_>>().join(", ")
-        };
         match (self.statuses.is_empty(), self.errors.is_empty()) {
             (true, true) => "no errors".to_owned(),
             (true, false) => counts(&self.errors),
@@ -110,12 +112,10 @@ impl Report {
             lines.push(format!("Everything was told {seconds} s after the end of the load."));
         }
         if let Some(Relayed { batches, failures, calls }) = &details.relayed {
-            let calls = calls.iter().map(|(call, count)| format!("{count} × {call}"));
-            let calls: Vec<String> = calls.collect();
             lines.push(format!(
                 "The relay was given {batches} batches and did not send {failures} of them whole; \
                  it called {}.",
-                calls.join(", ")
+                counts(calls)
             ));
         }
         if let Some(kill) = &details.kill {
@@ -133,15 +133,15 @@ impl Report {
         let (phase, answers, seconds) = ("phase", "answers", "seconds");
         writeln!(
             out,
-            "\n{phase:<14}{answers:>9}{seconds:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
-            "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms"
+            "\n{phase:<16}{answers:>9}{seconds:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+            "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p99/p50"
         )?;
         let phases = self.phases.iter().map(|phase| (phase.name, &phase.measured));
         for (name, measured) in phases.chain(self.peer.iter().map(|peer| ("peer", peer))) {
             print_phase(out, name, measured)?;
         }
         if let Some(ceiling) = &self.ceiling {
-            writeln!(out, "{:<14}{:>27}", "ceiling", ceiling.rate)?;
+            writeln!(out, "{:<16}{:>27}", "ceiling", ceiling.rate)?;
         }
         Ok(())
     }
@@ -161,14 +161,19 @@ impl Report {
 
 fn print_phase(out: &mut impl Write, name: &str, measured: &Measured) -> io::Result<()> {
     let Measured { seconds, requests, rate, latency_ms: ms, .. } = measured;
-    writeln!(
-        out,
-        "{name:<14}{requests:>9}{seconds:>9}{rate:>9}{:>9}{:>9}{:>9}{:>9}",
-        ms.p50, ms.p95, ms.p99, ms.max
-    )?;
-    writeln!(out, "{:14}{}", "", measured.answers())?;
+    let took = |ms: &Latency| {
+        format!("{:>9}{:>9}{:>9}{:>9}{:>9}", ms.p50, ms.p95, ms.p99, ms.max, ms.spread())
+    };
+    writeln!(out, "{name:<16}{requests:>9}{seconds:>9}{rate:>9}{}", took(ms))?;
+    for (name, Answered { answers, latency_ms, .. }) in &measured.by_operation {
+        writeln!(out, "  {name:<14}{answers:>9}{:>18}{}", "", took(latency_ms))?;
+    }
+    writeln!(out, "{:16}{}", "", measured.answers())?;
+    if !measured.losses.is_empty() {
+        writeln!(out, "{:16}without an answer: {}", "", counts(&measured.losses))?;
+    }
     if let Some(cause) = &measured.last_loss {
-        writeln!(out, "{:14}last one without an answer: {cause}", "")?;
+        writeln!(out, "{:16}last one without an answer: {cause}", "")?;
     }
     Ok(())
 }
@@ -240,6 +245,7 @@ mod tests {
             "waits for the answer and thinks 1 to 5 s",
             "What changed was told meanwhile.",
             "2 × 201",
+            "  update-schedule        2                       12.5       31       50       99        4",
             "30 requests/s; 29.5 requests/s were reached",
             "did not grow: 10 waited on average",
             "at most 1234 in second 1",
@@ -252,6 +258,11 @@ mod tests {
             assert!(text.contains(figure), "{figure}: {text}");
         }
         let json = serde_json::to_value(&report).unwrap();
+        let updates = &json["by_operation"]["update-schedule"];
+        assert_eq!(
+            (&updates["p99_over_p50"], &updates["latency_ms"]["p95"]),
+            (&4.0.into(), &31.0.into())
+        );
         assert_eq!(json["closed_model"]["bound"], 30.0);
         assert_eq!(json["backlog"][1], serde_json::json!({ "second": 1, "depth": 1234 }));
         assert_eq!(json["backlog_growth"]["peak"], 1234);

@@ -97,7 +97,16 @@ pub(crate) async fn run(
     let seconds_to_empty = emptied.and_then(Emptied::seconds);
     let details = Details { deciles, seconds_to_empty, ..Details::default() };
     let status = before.zip(after);
-    Ok(Outcome { phases, is_complete, unknown_outcomes, aside, status, invariants, details })
+    Ok(Outcome {
+        phases,
+        is_complete,
+        unknown_outcomes,
+        aside,
+        behind: &[],
+        status,
+        invariants,
+        details,
+    })
 }
 
 /// What must be true of what was told, once nothing waits. `None` if nothing was

@@ -113,7 +113,16 @@ pub(crate) async fn run(
     // A cloud that was killed has forgotten what it counted.
     let status = before.zip(after).filter(|_| kill_at.is_none());
     let aside = vec![set_up.samples(), checked.samples()];
-    Ok(Outcome { phases, is_complete, unknown_outcomes, aside, status, invariants, details })
+    Ok(Outcome {
+        phases,
+        is_complete,
+        unknown_outcomes,
+        aside,
+        behind: &[],
+        status,
+        invariants,
+        details,
+    })
 }
 
 /// Lets everybody play, and kills the cloud meanwhile if it must be.

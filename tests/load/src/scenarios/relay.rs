@@ -234,13 +234,17 @@ fn report(
     invariants: Vec<Invariant>,
 ) -> Report {
     let ms = |name: &str| three_digits(page["latency_ms"][name].as_f64().unwrap_or(0.0));
+    let latency_ms = Latency { p50: ms("p50"), p95: ms("p95"), p99: ms("p99"), max: ms("max") };
     let measured = Measured {
         seconds: three_digits(took.as_secs_f64()),
         requests: sent,
         rate: per_second(sent, took),
-        latency_ms: Latency { p50: ms("p50"), p95: ms("p95"), p99: ms("p99"), max: ms("max") },
+        latency_ms,
+        p99_over_p50: latency_ms.spread(),
+        by_operation: BTreeMap::new(),
         statuses: BTreeMap::new(),
         errors: BTreeMap::new(),
+        losses: BTreeMap::new(),
         last_loss: None,
     };
     let usage = Usage::deserialize(page).ok();
