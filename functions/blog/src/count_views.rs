@@ -8,13 +8,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use futures_util::stream::{self, StreamExt};
+use platform::clock::Instant;
 use platform::events::{Change, Failures};
 use platform::table::{Item, Key, Read, Write, WriteError, n, read, s};
 use platform::{App, Function, Problem};
 
 use crate::ids::PostId;
 use crate::post::{Meta, Status};
-use crate::views::{self, MOST_STRIPES, Stripe, Viewed, more_stripes};
+use crate::views::{self, MOST_STRIPES, Stripe, more_stripes};
 use crate::{TABLE, keys, posts};
 
 /// The function.
@@ -29,7 +30,8 @@ const TRIES: u32 = 5;
 /// What the records of a batch tell of one post.
 #[derive(Debug, Default)]
 struct Window {
-    views: Vec<Viewed>,
+    /// The stripes that counted a view.
+    stripes: Vec<u32>,
     /// Whether the post was deleted.
     is_last: bool,
     /// The first of the records.
@@ -37,7 +39,7 @@ struct Window {
 }
 
 async fn handle(app: &App, changes: Vec<Change>) -> Result<Failures, Problem> {
-    let windows = windows(app, &changes);
+    let windows = windows(&changes);
     // The number of stripes is read before they are, or some could be missed.
     let metas = posts::metas(app, windows.keys().copied().collect()).await?;
     let sums = sums(app, metas.values()).await?;
@@ -75,7 +77,7 @@ async fn bring_up_to_date(
 }
 
 /// What the records tell, by post.
-fn windows(app: &App, changes: &[Change]) -> BTreeMap<PostId, Window> {
+fn windows(changes: &[Change]) -> BTreeMap<PostId, Window> {
     let mut windows: BTreeMap<PostId, Window> = BTreeMap::new();
     for change in changes {
         let Some((id, stripe)) = subject(change) else {
@@ -85,10 +87,7 @@ fn windows(app: &App, changes: &[Change]) -> BTreeMap<PostId, Window> {
         let window = windows.entry(id).or_default();
         window.first = window.first.take().or(change.sequence_number().map(str::to_owned));
         match stripe {
-            Some(stripe) => {
-                let at = change.made_at().unwrap_or_else(|| app.clock.now());
-                window.views.push(Viewed { stripe, at });
-            }
+            Some(stripe) => window.stripes.push(stripe),
             None => window.is_last = true,
         }
     }
@@ -126,7 +125,7 @@ async fn count(app: &App, post: &Meta, sum: u64, window: &Window) -> Result<(), 
     if sum > post.views && !raise(app, post, sum).await? {
         return sweep(app, post.post_id, window).await;
     }
-    match more_stripes(post, &window.views) {
+    match more_stripes(post, sum, app.clock.now()) {
         Some(wanted) => grow(app, post, wanted).await,
         None => Ok(()),
     }
@@ -137,7 +136,8 @@ async fn count(app: &App, post: &Meta, sum: u64, window: &Window) -> Result<(), 
 async fn raise(app: &App, post: &Meta, sum: u64) -> Result<bool, Problem> {
     let mut status = post.status;
     for _ in 0..TRIES {
-        match app.table(TABLE).update(raised(post.post_id, sum, status)).await {
+        let write = raised(post.post_id, sum, status, app.clock.now());
+        match app.table(TABLE).update(write).await {
             Ok(()) => return Ok(true),
             Err(WriteError::Refused(mut refusals)) => {
                 let Some(there) = refusals.take(0).flatten().map(read::<Meta>).transpose()? else {
@@ -157,10 +157,10 @@ async fn raise(app: &App, post: &Meta, sum: u64) -> Result<bool, Problem> {
 /// The write that raises the views, and the place in the ranking of a post that
 /// has one. Its conditions do not hold of a post that is gone, so none comes
 /// back; and only publishing puts one into the ranking.
-fn raised(id: PostId, sum: u64, status: Status) -> Write {
+fn raised(id: PostId, sum: u64, status: Status, now: Instant) -> Write {
     let update = match status {
-        Status::Published => "SET #views = :sum, index1_sk = :position",
-        Status::Draft => "SET #views = :sum",
+        Status::Published => "SET #views = :sum, counted_at_ms = :now, index1_sk = :position",
+        Status::Draft => "SET #views = :sum, counted_at_ms = :now",
     };
     let write = Write::update(keys::meta(id), update)
         .when("attribute_exists(pk)")
@@ -169,6 +169,7 @@ fn raised(id: PostId, sum: u64, status: Status) -> Write {
         .name("#views", "views")
         .name("#status", "status")
         .bind(":sum", n(sum))
+        .bind(":now", n(now.as_millis()))
         .bind(":status", s(status.as_str()));
     match status {
         Status::Published => write.bind(":position", s(keys::rank_position(sum, id))),
@@ -179,12 +180,10 @@ fn raised(id: PostId, sum: u64, status: Status) -> Write {
 /// Spreads the views that are to come over more stripes.
 async fn grow(app: &App, post: &Meta, wanted: u32) -> Result<(), Problem> {
     let (post_id, before) = (post.post_id, post.view_stripes);
-    let update = "SET view_stripes = :wanted, grown_at_ms = :now";
-    let write = Write::update(keys::meta(post_id), update)
+    let write = Write::update(keys::meta(post_id), "SET view_stripes = :wanted")
         .when("view_stripes = :before")
         .bind(":wanted", n(wanted))
-        .bind(":before", n(before))
-        .bind(":now", n(app.clock.now().as_millis()));
+        .bind(":before", n(before));
     match app.table(TABLE).update(write).await {
         Ok(()) => tracing::info!(%post_id, before, wanted, "more stripes"),
         Err(WriteError::Refused(_)) => {} // another instance was faster
@@ -199,7 +198,7 @@ async fn sweep(app: &App, id: PostId, window: &Window) -> Result<(), Problem> {
     let mut keys: Vec<Key> = if window.is_last {
         views::stripes(id, MOST_STRIPES).collect()
     } else {
-        window.views.iter().map(|view| keys::views(id, view.stripe)).collect()
+        window.stripes.iter().map(|stripe| keys::views(id, *stripe)).collect()
     };
     keys.sort_unstable_by(|one, other| one.pk.cmp(&other.pk));
     keys.dedup();

@@ -78,9 +78,9 @@ pub struct Meta {
     pub views: u64,
     /// Over how many stripes its views are spread. It only grows.
     pub view_stripes: u32,
-    /// When that last grew.
+    /// When its views were last added up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grown_at_ms: Option<i64>,
+    pub counted_at_ms: Option<i64>,
     /// 1 at first, and one more with each change; views are none.
     pub version: u64,
     /// The version that its body is of.
@@ -224,7 +224,7 @@ impl Post {
             published_at_ms: (status == Status::Published).then(|| now.as_millis()),
             views: 0,
             view_stripes: 1,
-            grown_at_ms: None,
+            counted_at_ms: None,
             version: 1,
             body_version: 1,
             updated_at_ms: now.as_millis(),

@@ -5,8 +5,6 @@
 //! A view is one. Nearly every post gets by with one stripe; those that
 //! are read more get more, long before theirs are at that limit.
 
-use std::collections::HashSet;
-
 use platform::App;
 use platform::clock::Instant;
 use platform::table::{Key, Patience, WriteError};
@@ -14,7 +12,6 @@ use serde::Deserialize;
 
 use crate::ids::PostId;
 use crate::post::Meta;
-use crate::posts::LIFETIME_MS;
 use crate::{TABLE, keys};
 
 /// The most stripes of a post: 64,000 views a second.
@@ -27,9 +24,12 @@ const MOST_RATE: u64 = 250;
 /// crowd may grow on meanwhile.
 const WANTED_RATE: u64 = 100;
 
-/// For so long after the stripes of a post grew, environments may go on with
-/// the old number, which they remember; and records tell seconds only.
-const SETTLING_MS: i64 = LIFETIME_MS + 1_000;
+/// Fewer views than this since the last count tell no rate.
+const FEWEST: u64 = 50;
+
+/// The shortest time that a rate is taken over, in milliseconds: two instances
+/// may count one after the other.
+const SHORTEST_MS: i64 = 200;
 
 /// How often a view is tried that was throttled.
 const TRIES: u32 = 3;
@@ -85,33 +85,22 @@ pub async fn count(app: &App, post: &Meta) {
     app.meter.dropped();
 }
 
-/// One view, as its record tells it.
-#[derive(Clone, Copy, Debug)]
-pub struct Viewed {
-    /// On which stripe.
-    pub stripe: u32,
-    /// When, to the second.
-    pub at: Instant,
-}
-
-/// How many stripes `post` should have by the views of a window; `None` if it
-/// has enough.
+/// How many stripes `post`, as it was last counted, should have when its views
+/// are `sum` at `now`; `None` if it has enough.
 ///
-/// Only views from after the last growth tell: what came before, or comes again,
-/// has led to that one. A window may hold the views of some stripes only, so
-/// the rate is that of a stripe.
-pub fn more_stripes(post: &Meta, views: &[Viewed]) -> Option<u32> {
-    let since_ms = post.grown_at_ms.map_or(i64::MIN, |at_ms| at_ms.saturating_add(SETTLING_MS));
-    let views = views.iter().filter(|view| view.at.as_millis() >= since_ms);
-    let (first, last) =
-        (views.clone().map(|view| view.at).min()?, views.clone().map(|view| view.at).max()?);
-    let seconds = 1 + (last.as_millis() - first.as_millis()).unsigned_abs() / 1_000;
-    let stripes = views.clone().map(|view| view.stripe).collect::<HashSet<_>>().len() as u64;
-    let rate = views.count() as u64 / (seconds * stripes);
-    if rate <= MOST_RATE {
+/// Records tell no rate: a batch holds some views of a shard, for as long or as
+/// short as it takes to fill it, and may come again. The sum does.
+pub fn more_stripes(post: &Meta, sum: u64, now: Instant) -> Option<u32> {
+    let views = sum.saturating_sub(post.views);
+    let elapsed_ms = (now.as_millis() - post.counted_at_ms?).max(SHORTEST_MS);
+    if views < FEWEST {
         return None;
     }
-    let wanted = (u64::from(post.view_stripes) * rate).div_ceil(WANTED_RATE).next_power_of_two();
+    let rate = views * 1_000 / elapsed_ms.unsigned_abs();
+    if rate <= MOST_RATE * u64::from(post.view_stripes) {
+        return None;
+    }
+    let wanted = rate.div_ceil(WANTED_RATE).next_power_of_two();
     let wanted = u32::try_from(wanted).unwrap_or(MOST_STRIPES).min(MOST_STRIPES);
     (wanted > post.view_stripes).then_some(wanted)
 }
@@ -122,7 +111,8 @@ mod tests {
     use crate::post::{Post, Status};
     use crate::wanted::Wanted;
 
-    fn post(view_stripes: u32, grown_at_s: Option<i64>) -> Meta {
+    /// A post that had 1,000 views when it was counted in the second 100.
+    fn post(view_stripes: u32) -> Meta {
         let wanted = Wanted {
             title: "Hi".to_owned(),
             body: String::new(),
@@ -131,44 +121,38 @@ mod tests {
         };
         let id = "01941f29-7c00-7000-8000-000000000001".parse().unwrap();
         let meta = Post::new(id, "m", wanted, Instant::from_millis(0)).meta;
-        Meta { view_stripes, grown_at_ms: grown_at_s.map(|at_s| at_s * 1_000), ..meta }
+        Meta { view_stripes, views: 1_000, counted_at_ms: Some(100_000), ..meta }
     }
 
-    /// So many views a second of each stripe.
-    fn views(stripes: u32, seconds: std::ops::Range<i64>, rate: usize) -> Vec<Viewed> {
-        let seconds = seconds.map(|at_s| Instant::from_millis(at_s * 1_000));
-        let each = seconds.flat_map(|at| (0..stripes).map(move |stripe| Viewed { stripe, at }));
-        each.flat_map(|view| std::iter::repeat_n(view, rate)).collect()
+    /// What so many views more lead to after so many milliseconds.
+    fn after(post: &Meta, ms: i64, views: u64) -> Option<u32> {
+        more_stripes(post, 1_000 + views, Instant::from_millis(100_000 + ms))
     }
 
     #[test]
     fn a_cold_post_keeps_one_stripe() {
-        assert_eq!(more_stripes(&post(1, None), &[]), None);
-        assert_eq!(more_stripes(&post(1, None), &views(1, 0..1, 250)), None);
-        assert_eq!(more_stripes(&post(1, None), &views(1, 0..100, 250)), None);
+        assert_eq!(after(&post(1), 0, 0), None);
+        assert_eq!(after(&post(1), 1_000, 250), None);
+        assert_eq!(after(&post(1), 100_000, 25_000), None);
+        assert_eq!(after(&post(1), 1, 49), None, "too few to tell");
+        assert_eq!(after(&post(1), -5, 50), None, "a clock that is behind");
+        let never_counted = Meta { counted_at_ms: None, ..post(1) };
+        assert_eq!(after(&never_counted, 1, 1_000_000), None);
     }
 
     #[test]
     fn stripes_grow_to_what_the_rate_wants_with_room_for_more() {
-        assert_eq!(more_stripes(&post(1, None), &views(1, 0..1, 251)), Some(4));
-        assert_eq!(more_stripes(&post(1, None), &views(1, 0..3, 1_000)), Some(16));
-        assert_eq!(more_stripes(&post(16, None), &views(16, 0..2, 250)), None);
-        assert_eq!(more_stripes(&post(16, None), &views(16, 0..2, 300)), Some(64));
-        assert_eq!(more_stripes(&post(64, None), &views(64, 0..1, 1_000)), None);
+        assert_eq!(after(&post(1), 1_000, 251), Some(4));
+        assert_eq!(after(&post(1), 250, 175), Some(8), "a quarter of a second of 700 a second");
+        assert_eq!(after(&post(1), 3_000, 3_000), Some(16));
+        assert_eq!(after(&post(16), 2_000, 16 * 500), None);
+        assert_eq!(after(&post(16), 2_000, 16 * 600), Some(64));
+        assert_eq!(after(&post(64), 1_000, 64_000), None);
     }
 
     #[test]
-    fn some_of_the_stripes_tell_the_rate_of_all() {
-        assert_eq!(more_stripes(&post(8, None), &views(2, 0..2, 300)), Some(32));
-        assert_eq!(more_stripes(&post(8, None), &views(2, 0..2, 250)), None);
-    }
-
-    #[test]
-    fn a_window_that_comes_again_makes_nothing_grow_again() {
-        let window = views(1, 10..12, 1_000);
-        assert_eq!(more_stripes(&post(1, None), &window), Some(16));
-        assert_eq!(more_stripes(&post(16, Some(12)), &window), None);
-        assert_eq!(more_stripes(&post(16, Some(12)), &views(1, 17..18, 1_000)), None);
-        assert_eq!(more_stripes(&post(16, Some(12)), &views(16, 18..19, 300)), Some(64));
+    fn a_window_that_comes_again_makes_nothing_grow() {
+        assert_eq!(after(&post(1), 1, 0), None);
+        assert_eq!(more_stripes(&post(1), 10, Instant::from_millis(100_001)), None);
     }
 }
