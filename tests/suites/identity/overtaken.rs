@@ -103,3 +103,23 @@ async fn the_same_password_again_does_not_undo_a_new_one_that_overtook_it() {
         Tokens::of(refresh(&world, &new.refresh).await);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_that_was_overtaken_twice_does_not_turn_the_session_back() {
+    let gate = Gate::default();
+    let world = world_behind(&gate).await;
+    sign_up(&world, "ada").await;
+    let first = open(&world).await;
+    gate.hold(1);
+    let overtake = async {
+        gate.0.reached.notified().await;
+        let second = Tokens::of(refresh(&world, &first.refresh).await);
+        let third = Tokens::of(refresh(&world, &second.refresh).await);
+        gate.0.opened.notify_one();
+        third
+    };
+    let (late, third) = tokio::join!(refresh(&world, &first.refresh), overtake);
+    // Its token was exchanged twice meanwhile: somebody has stolen it.
+    late.refused(401, "SESSION_ENDED");
+    refresh(&world, &third.refresh).await.refused(401, "SESSION_ENDED");
+}
