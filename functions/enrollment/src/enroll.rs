@@ -12,7 +12,7 @@ use platform::auth::{self, Caller};
 use platform::clock::Instant;
 use platform::idempotency::Idempotency;
 use platform::table::{
-    Item, Key, Patience, Read, Refusals, Write, WriteError, item, n, numbers, s, strings,
+    Item, Patience, Read, Refusals, Write, WriteError, item, n, numbers, s, strings,
 };
 use platform::{App, Function, Problem, Reply, Request, http};
 use serde::{Deserialize, Serialize};
@@ -322,15 +322,13 @@ impl<'a> Attempt<'a> {
     /// refusal comes first. Reads the plan, since no condition has told.
     async fn refuse_by_reading(&self, refusal: Refusal) -> Result<Reply, Problem> {
         let plan_key = keys::plan(self.enrollment.student_id, &self.enrollment.term);
-        let mut keys = vec![plan_key.clone()];
-        keys.extend(self.idempotency.as_ref().map(Idempotency::key));
-        let items = self.app.table(TABLE).batch_get(keys, Read::Consistent).await?;
-        let (plan, kept): (Vec<Item>, Vec<Item>) =
-            items.into_iter().partition(|item| Key::of(item).as_ref() == Some(&plan_key));
-        if let Some(served) = self.replay(kept.into_iter().next())? {
+        let kept_key = self.idempotency.as_ref().map(Idempotency::key);
+        let table = self.app.table(TABLE);
+        let (plan, kept) = table.get_beside(plan_key, kept_key, Read::Consistent).await?;
+        if let Some(served) = self.replay(kept)? {
             return Ok(served);
         }
-        let plan = self.require_plan(plan.into_iter().next())?;
+        let plan = self.require_plan(plan)?;
         if refusal == Refusal::CourseFull {
             plan.require_room(&self.course)?;
         }

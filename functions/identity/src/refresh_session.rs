@@ -5,7 +5,7 @@
 //! time both get the same next one: the slower finds it exchanged just now.
 
 use garde::Validate;
-use platform::table::{Item, Key, Read, WriteError, read};
+use platform::table::{Read, WriteError, read};
 use platform::{App, Function, Problem, Reply, Request, http};
 use serde::Deserialize;
 
@@ -42,12 +42,11 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
 
 async fn read_both(app: &App, token: &RefreshToken) -> Result<(Member, Session), Problem> {
     let member_key = keys::member(&token.member_id);
-    let both = vec![member_key.clone(), keys::session(&token.member_id, &token.session_id)];
-    let items = app.table(TABLE).batch_get(both, Read::Consistent).await?;
-    let (member, session): (Vec<Item>, Vec<Item>) =
-        items.into_iter().partition(|item| Key::of(item).as_ref() == Some(&member_key));
-    let session = session.into_iter().next().ok_or(Refusal::SessionEnded)?;
-    let member = member.into_iter().next().ok_or_else(|| broken("a member"))?;
+    let session_key = keys::session(&token.member_id, &token.session_id);
+    let table = app.table(TABLE);
+    let both = table.get_beside(member_key, Some(session_key), Read::Consistent).await?;
+    let session = both.1.ok_or(Refusal::SessionEnded)?;
+    let member = both.0.ok_or_else(|| broken("a member"))?;
     Ok((read(member)?, read(session)?))
 }
 

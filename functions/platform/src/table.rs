@@ -599,6 +599,23 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// An item and, if it is asked for, another one beside it, in one call.
+    pub async fn get_beside(
+        &self,
+        key: Key,
+        beside: Option<Key>,
+        read: Read,
+    ) -> Result<(Option<Item>, Option<Item>), ReadError> {
+        let mut keys = vec![key.clone()];
+        keys.extend(beside);
+        let (mut item, mut other) = (None, None);
+        for found in self.batch_get(keys, read).await? {
+            let place = if Key::of(&found).as_ref() == Some(&key) { &mut item } else { &mut other };
+            *place = Some(found);
+        }
+        Ok((item, other))
+    }
+
     /// Those of the items that exist, in any order.
     pub async fn batch_get(&self, keys: Vec<Key>, read: Read) -> Result<Vec<Item>, ReadError> {
         let batches = keys.chunks(BATCH_KEYS).map(|batch| self.get_batch(batch, read));

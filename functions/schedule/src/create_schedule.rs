@@ -7,7 +7,7 @@
 use platform::auth;
 use platform::idempotency::Idempotency;
 use platform::problem::IDEMPOTENCY_KEY_REUSED;
-use platform::table::{Item, Key, Patience, Read, Refusals, Write, WriteError};
+use platform::table::{Item, Patience, Read, Refusals, Write, WriteError};
 use platform::{App, Function, Problem, Reply, Request};
 
 use crate::ids::ScheduleId;
@@ -123,15 +123,13 @@ impl Attempt<'_> {
     /// Reads the calendar, and whether the request was served before.
     async fn look(&self) -> Result<Seen, Problem> {
         let calendar_key = keys::calendar(&self.schedule.member_id);
-        let mut keys = vec![calendar_key.clone()];
-        keys.extend(self.idempotency.as_ref().map(Idempotency::key));
-        let items = self.app.table(TABLE).batch_get(keys, Read::Consistent).await?;
-        let (calendar, kept): (Vec<Item>, Vec<Item>) =
-            items.into_iter().partition(|item| Key::of(item).as_ref() == Some(&calendar_key));
-        if let Some(served) = self.replay(kept.into_iter().next())? {
+        let kept_key = self.idempotency.as_ref().map(Idempotency::key);
+        let table = self.app.table(TABLE);
+        let (calendar, kept) = table.get_beside(calendar_key, kept_key, Read::Consistent).await?;
+        if let Some(served) = self.replay(kept)? {
             return Ok(Seen::Served(served));
         }
-        calendar::version_of(calendar.into_iter().next()).map(Seen::Calendar)
+        calendar::version_of(calendar).map(Seen::Calendar)
     }
 
     fn writes(&self, calendar: u64) -> Result<Vec<Write>, Problem> {

@@ -6,7 +6,7 @@
 //! guards every change.
 
 use platform::auth;
-use platform::table::{Item, Key, Patience, Read, Write, WriteError, read};
+use platform::table::{Patience, Read, Write, WriteError, read};
 use platform::{App, Function, Problem, Reply, Request, http};
 
 use crate::ids::ScheduleId;
@@ -69,14 +69,14 @@ async fn update(
 
 async fn look(app: &App, member_id: &str, id: &ScheduleId) -> Result<Option<Seen>, Problem> {
     let calendar_key = keys::calendar(member_id);
-    let keys = vec![calendar_key.clone(), keys::schedule(member_id, id)];
-    let items = app.table(TABLE).batch_get(keys, Read::Consistent).await?;
-    let (calendar, schedule): (Vec<Item>, Vec<Item>) =
-        items.into_iter().partition(|item| Key::of(item).as_ref() == Some(&calendar_key));
-    let Some(schedule) = schedule.into_iter().next() else {
+    let schedule_key = keys::schedule(member_id, id);
+    let table = app.table(TABLE);
+    let (calendar, schedule) =
+        table.get_beside(calendar_key, Some(schedule_key), Read::Consistent).await?;
+    let Some(schedule) = schedule else {
         return Ok(None);
     };
-    let calendar = calendar::version_of(calendar.into_iter().next())?;
+    let calendar = calendar::version_of(calendar)?;
     Ok(Some(Seen { calendar, schedule: read(schedule)? }))
 }
 
