@@ -45,7 +45,6 @@ pub mod private;
 pub mod profile;
 pub mod refresh_session;
 pub mod refusal;
-pub mod ring;
 pub mod sealing;
 pub mod session;
 pub mod set_role;

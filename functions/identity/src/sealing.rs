@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::private::Private;
 use crate::refusal::broken;
-use crate::ring::{Ring, Text};
+use platform::ring::{Ring, Text};
 
 /// Bytes of a key's id: enough to tell the few keys of a ring apart.
 const KEY_ID_BYTES: usize = 6;

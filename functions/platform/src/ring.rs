@@ -6,9 +6,9 @@
 //! HKDF (RFC 5869), each for its own purpose, so that a secret can be whatever
 //! text a generator yields.
 
+use crate::problem::Problem;
+use crate::secrets::Secret;
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
-use platform::Problem;
-use platform::secrets::Secret;
 
 const SALT: &[u8] = b"hotseat";
 /// The shortest text that a key is made from, in bytes.
