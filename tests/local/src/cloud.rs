@@ -33,6 +33,7 @@ const SYSTEMS: &[&[Function]] = &[
     schedule::FUNCTIONS,
     notification::FUNCTIONS,
     blog::FUNCTIONS,
+    ticketing::FUNCTIONS,
 ];
 
 /// Lies in a data folder that is complete: with sample data, or begun without.
@@ -282,6 +283,11 @@ impl Cloud {
     pub fn token(&self, member_id: &str, role: Role) -> String {
         let now = self.0.clock.now();
         self.0.key.token(member_id, role, now, TOKEN_LIFETIME_S)
+    }
+
+    /// The secret `name` of this cloud's functions, as in `QUEUE_KEYS`.
+    pub fn secret(&self, name: &str) -> String {
+        self.0.key.secret(name)
     }
 
     /// A client to look into the tables with.

@@ -1,5 +1,5 @@
-//! Sample data: six courses, twenty students and their members, and some posts to
-//! try things with, and what the example events name.
+//! Sample data: six courses, twenty students and their members, a match, and some
+//! posts to try things with, and what the example events name.
 //!
 //! It is written through the functions themselves, but for what has an id that
 //! is known beforehand: members, a schedule, a notification, posts.
@@ -61,6 +61,9 @@ pub(crate) const STAFF: &str = "staff";
 const PASSWORD: &str = "hotseat-demo";
 /// The staff member's session.
 const SESSION: &str = "sample";
+
+/// The match that is on sale.
+const MATCH: &str = "final";
 
 /// The schedule of the example events, on the first of January 2030 from nine
 /// to ten, whose calendar is that of the staff member.
@@ -146,9 +149,40 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         let enrollment = json!({ "studentId": student, "courseId": FULL_COURSE });
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
+    put_match(cloud).await?;
     write_schedule(cloud).await?;
     write_notification(cloud).await?;
     write_posts(cloud).await
+}
+
+/// A match whose sale has been open for an hour.
+async fn put_match(cloud: &Cloud) -> Result<(), SampleError> {
+    let block = |id: &str, section: &str, grade: u32, price: u64| {
+        json!({
+            "section": section,
+            "block": id,
+            "grade": grade,
+            "price": price,
+            "rows": 10,
+            "seatsPerRow": 20,
+        })
+    };
+    let hours = |hours: i64| cloud.now().plus_millis(hours * 60 * 60 * 1000).to_string();
+    let sample = json!({
+        "home": "Reds",
+        "away": "Blues",
+        "venue": "Old Ground",
+        "startsAt": hours(31 * 24),
+        "saleOpensAt": hours(-1),
+        "saleClosesAt": hours(30 * 24),
+        "blocks": [block("A", "North", 1, 9_000), block("B", "South", 2, 5_000)],
+        "admitPerSecond": 100,
+        "passMinutes": 30,
+        "holdMinutes": 5,
+        "payMinutes": 15,
+        "maxSeatsPerMember": 4,
+    });
+    send(cloud, Method::PUT, &format!("/matches/{MATCH}"), &sample).await
 }
 
 /// Writes posts into the table itself, since the API makes up their ids and the

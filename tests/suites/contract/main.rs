@@ -44,6 +44,7 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("POST", "/posts", json!({ "title": "Hi", "body": "Hello" })),
         ("PATCH", POST, json!({ "title": "Hi" })),
         ("DELETE", POST, Value::Null),
+        ("PUT", "/matches/final", suites::ticketing::match_body()),
     ]
 }
 
@@ -177,6 +178,7 @@ fn every_function_has_a_file_a_binary_an_event_and_a_place_in_the_template_and_t
         ("schedule", schedule::FUNCTIONS),
         ("notification", notification::FUNCTIONS),
         ("blog", blog::FUNCTIONS),
+        ("ticketing", ticketing::FUNCTIONS),
     ];
     let template = std::fs::read_to_string(project().join("template.yaml")).unwrap();
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();

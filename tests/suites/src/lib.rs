@@ -5,6 +5,8 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+pub mod ticketing;
+
 use std::path::PathBuf;
 
 use aws_sdk_dynamodb::types::{Get, PutRequest, TransactGetItem, WriteRequest};

@@ -1,0 +1,6 @@
+//! Matches, their queue, seats and orders: one file per operation, and what many
+//! callers do at once.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod matches;
