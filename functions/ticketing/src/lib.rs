@@ -11,23 +11,40 @@
 //! | put-match | read match; write match | `version` seen | consistent, 1 RCU each 4 KB; 1 transaction, 2 WCU each KB, 2 for `index1` |
 //! | get-match, and all below | read match | | consistent, 1 RCU each 4 KB, remembered 5 s |
 //! | list-matches | query `index1` | | eventual, remembered 1 s |
+//! | get-booking-options, get-preferences | read one item | | consistent, 1 RCU |
+//! | put-booking-options, put-preferences | read it; write it unless it says the same | `version` seen | consistent, 1 RCU; 1 transaction, 2 WCU |
+//! | `wishes::of` | read both | | consistent, 2 RCU in 1 call |
 
+pub mod get_booking_options;
 pub mod get_match;
+pub mod get_preferences;
 pub mod ids;
 pub mod keys;
 pub mod layout;
 pub mod list_matches;
 pub mod matches;
+pub mod options;
 pub mod pass;
+pub mod preferences;
+pub mod put_booking_options;
 pub mod put_match;
+pub mod put_preferences;
 pub mod refusal;
+pub mod wishes;
 
 use platform::Function;
 use platform::table::TableName;
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] =
-    &[put_match::FUNCTION, list_matches::FUNCTION, get_match::FUNCTION];
+pub const FUNCTIONS: &[Function] = &[
+    put_match::FUNCTION,
+    list_matches::FUNCTION,
+    get_match::FUNCTION,
+    put_booking_options::FUNCTION,
+    get_booking_options::FUNCTION,
+    put_preferences::FUNCTION,
+    get_preferences::FUNCTION,
+];
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "TICKETING_TABLE", default: "Ticketing" };

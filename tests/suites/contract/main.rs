@@ -45,6 +45,10 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("PATCH", POST, json!({ "title": "Hi" })),
         ("DELETE", POST, Value::Null),
         ("PUT", "/matches/final", suites::ticketing::match_body()),
+        ("PUT", "/matches/final/booking-options", json!({ "seats": 1 })),
+        ("GET", "/matches/final/booking-options", Value::Null),
+        ("PUT", "/preferences", json!({})),
+        ("GET", "/preferences", Value::Null),
     ]
 }
 
