@@ -17,11 +17,13 @@ use platform::auth::{Role, TOKEN_LIFETIME_S};
 use platform::clock::Instant;
 use platform::events::{Aggregate, Event, Type};
 use platform::signed::Signer;
-use platform::table::{Item, TableName};
+use platform::table::{Item, TableName, n, s};
 use schedule::schedule::{ProgressStatus, Schedule};
 use schedule::wanted::Wanted;
+use serde::Serialize;
 use serde_json::{Value, json};
 use ticketing::pass::Pass;
+use ticketing::ticket::Ticket;
 
 use crate::DevKey;
 use crate::cloud::Cloud;
@@ -64,8 +66,9 @@ const PASSWORD: &str = "hotseat-demo";
 /// The staff member's session.
 const SESSION: &str = "sample";
 
-/// The match that is on sale.
+/// The match that is on sale, and the staff member's entry in its queue.
 const MATCH: &str = "final";
+const ENTRY: &str = "01941f29-7c00-7000-8000-0000000000c1";
 
 /// The schedule of the example events, on the first of January 2030 from nine
 /// to ten, whose calendar is that of the staff member.
@@ -152,6 +155,7 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
     put_match(cloud).await?;
+    stand_in_queue(cloud).await?;
     write_schedule(cloud).await?;
     write_notification(cloud).await?;
     write_posts(cloud).await
@@ -185,6 +189,25 @@ async fn put_match(cloud: &Cloud) -> Result<(), SampleError> {
         "maxSeatsPerMember": 4,
     });
     send(cloud, Method::PUT, &format!("/matches/{MATCH}"), &sample).await
+}
+
+/// Writes the entry of the staff member's ticket into the queue of the match. It
+/// goes into the table itself, since the API makes up its name.
+async fn stand_in_queue(cloud: &Cloud) -> Result<(), SampleError> {
+    let refused = |cause: String| SampleError::Refused {
+        request: format!("an entry in the queue of {MATCH}"),
+        status: 500,
+        body: cause,
+    };
+    let id = MATCH.parse().map_err(|error| refused(format!("{error}")))?;
+    let mut lane = ticketing::keys::lane(&id, 0).into_item();
+    lane.insert("tail".to_owned(), n(1));
+    let mut entry = ticketing::keys::entry(&id, STAFF).into_item();
+    entry.insert("nonce".to_owned(), s(ENTRY));
+    for item in [lane, entry] {
+        put(cloud, ticketing::TABLE, item).await.map_err(refused)?;
+    }
+    Ok(())
 }
 
 /// Writes posts into the table itself, since the API makes up their ids and the
@@ -303,16 +326,33 @@ pub(crate) fn refresh_token(key: &DevKey) -> String {
     keys.map(|keys| keys.write(&token).expose().clone()).unwrap_or_default()
 }
 
+/// The ticket of the staff member's entry, the first one in its lane.
+pub(crate) fn ticket(key: &DevKey) -> String {
+    let ticket = MATCH.parse().map(|match_id| Ticket {
+        match_id,
+        member_id: STAFF.to_owned(),
+        lane: 0,
+        number: 1,
+        nonce: ENTRY.to_owned(),
+        position: 1,
+    });
+    signed(key, "ticket", ticket.ok())
+}
+
 /// A pass of the staff member for the match, good for as long as a token.
 pub(crate) fn pass(key: &DevKey, now: Instant) -> String {
     let pass = MATCH.parse().map(|match_id| Pass {
         match_id,
         member_id: STAFF.to_owned(),
-        nonce: SESSION.to_owned(),
+        nonce: ENTRY.to_owned(),
         expires_at_ms: now.plus_millis(TOKEN_LIFETIME_S * 1000).as_millis(),
     });
-    let signer = Signer::of(&key.secret("QUEUE_KEYS").as_str().into(), "pass").ok();
-    let signed = pass.ok().and_then(|pass| signer?.write_json(&pass).ok());
+    signed(key, "pass", pass.ok())
+}
+
+fn signed(key: &DevKey, purpose: &str, content: Option<impl Serialize>) -> String {
+    let signer = Signer::of(&key.secret("QUEUE_KEYS").as_str().into(), purpose).ok();
+    let signed = content.and_then(|content| signer?.write_json(&content).ok());
     signed.unwrap_or_default()
 }
 
