@@ -11,12 +11,21 @@
 //! | put-match | read match; write match | `version` seen | consistent, 1 RCU each 4 KB; 1 transaction, 2 WCU each KB, 2 for `index1` |
 //! | get-match, and all below | read match | | consistent, 1 RCU each 4 KB, remembered 5 s |
 //! | list-matches | query `index1` | | eventual, remembered 1 s |
+//! | list-seat-groups, list-seats, recommend-seats | read the map of each block | | eventual, 0.5 RCU each 4 KB, remembered 1 s |
+//! | list-seats | read account | | consistent, 1 RCU |
+//! | count-seats | read map, then query the block's seats; write map | `version` seen | consistent, 1 RCU each 4 KB; 1 WCU each KB of the map |
 
+pub mod choose;
+pub mod count_seats;
 pub mod get_match;
 pub mod ids;
 pub mod keys;
 pub mod layout;
 pub mod list_matches;
+pub mod list_seat_groups;
+pub mod list_seats;
+pub mod map;
+pub mod maps;
 pub mod matches;
 pub mod pass;
 pub mod put_match;
@@ -26,8 +35,14 @@ use platform::Function;
 use platform::table::TableName;
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] =
-    &[put_match::FUNCTION, list_matches::FUNCTION, get_match::FUNCTION];
+pub const FUNCTIONS: &[Function] = &[
+    put_match::FUNCTION,
+    list_matches::FUNCTION,
+    get_match::FUNCTION,
+    list_seat_groups::FUNCTION,
+    list_seats::FUNCTION,
+    count_seats::FUNCTION,
+];
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "TICKETING_TABLE", default: "Ticketing" };

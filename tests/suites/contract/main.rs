@@ -45,6 +45,8 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("PATCH", POST, json!({ "title": "Hi" })),
         ("DELETE", POST, Value::Null),
         ("PUT", "/matches/final", suites::ticketing::match_body()),
+        ("GET", "/matches/final/seat-groups", Value::Null),
+        ("GET", "/matches/final/blocks/A/seats", Value::Null),
     ]
 }
 
