@@ -240,7 +240,8 @@ mod tests {
         let one_of = |seats: &str, n| best(&wish(n), &[(&a, &map(&a, seats))]);
         assert_eq!(one_of(".....", 2), ["A-1-1 A-1-2", "A-1-4 A-1-5"]);
         assert_eq!(one_of(".....", 3), ["A-1-1 A-1-2 A-1-3", "A-1-3 A-1-4 A-1-5"]);
-        assert_eq!(one_of(".x...", 1), ["A-1-1"]);
+        assert_eq!(one_of(".x...", 1), ["A-1-1", "A-1-3", "A-1-5"], "not the one between two");
+        assert_eq!(one_of(".x..x", 1), ["A-1-1"]);
         assert_eq!(one_of("x...x", 2).len(), 2, "one is left either way");
         assert_eq!(one_of(".....", 4).len(), 2);
     }

@@ -14,10 +14,15 @@
 //! | list-seat-groups, list-seats, recommend-seats | read the map of each block | | eventual, 0.5 RCU each 4 KB, remembered 1 s |
 //! | list-seats | read account | | consistent, 1 RCU |
 //! | count-seats | read map, then query the block's seats; write map | `version` seen | consistent, 1 RCU each 4 KB; 1 WCU each KB of the map |
+//! | get-booking-options, get-preferences | read one item | | consistent, 1 RCU |
+//! | put-booking-options, put-preferences | read it; write it unless it says the same | `version` seen | consistent, 1 RCU; 1 transaction, 2 WCU |
+//! | `wishes::of` | read both | | consistent, 2 RCU in 1 call |
 
 pub mod choose;
 pub mod count_seats;
+pub mod get_booking_options;
 pub mod get_match;
+pub mod get_preferences;
 pub mod ids;
 pub mod keys;
 pub mod layout;
@@ -27,9 +32,14 @@ pub mod list_seats;
 pub mod map;
 pub mod maps;
 pub mod matches;
+pub mod options;
 pub mod pass;
+pub mod preferences;
+pub mod put_booking_options;
 pub mod put_match;
+pub mod put_preferences;
 pub mod refusal;
+pub mod wishes;
 
 use platform::Function;
 use platform::table::TableName;
@@ -42,6 +52,10 @@ pub const FUNCTIONS: &[Function] = &[
     list_seat_groups::FUNCTION,
     list_seats::FUNCTION,
     count_seats::FUNCTION,
+    put_booking_options::FUNCTION,
+    get_booking_options::FUNCTION,
+    put_preferences::FUNCTION,
+    get_preferences::FUNCTION,
 ];
 
 /// The table of this system.

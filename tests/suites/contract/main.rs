@@ -47,6 +47,10 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("PUT", "/matches/final", suites::ticketing::match_body()),
         ("GET", "/matches/final/seat-groups", Value::Null),
         ("GET", "/matches/final/blocks/A/seats", Value::Null),
+        ("PUT", "/matches/final/booking-options", json!({ "seats": 1 })),
+        ("GET", "/matches/final/booking-options", Value::Null),
+        ("PUT", "/preferences", json!({})),
+        ("GET", "/preferences", Value::Null),
     ]
 }
 

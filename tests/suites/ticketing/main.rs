@@ -3,5 +3,6 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod booking_options;
 mod count_seats;
 mod matches;
