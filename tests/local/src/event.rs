@@ -12,6 +12,8 @@ use crate::{DevKey, in_checkout, sample};
 const TOKEN: &str = "Bearer TOKEN";
 /// What stands for the refresh token of the session in the sample data.
 const REFRESH_TOKEN: &str = "REFRESH_TOKEN";
+/// What stands for a pass of the staff for the match in the sample data.
+const PASS: &str = "\"PASS\"";
 
 /// An event that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +51,8 @@ pub fn filled(path: &Path, key: &DevKey, now: Instant) -> Result<String, EventEr
         .map_err(|error| EventError::Unreadable { path: path.to_owned(), error })?;
     let token = key.token(sample::STAFF, Role::Staff, now, TOKEN_LIFETIME_S);
     let text = text.replace(TOKEN, &format!("Bearer {token}"));
-    Ok(text.replace(REFRESH_TOKEN, &sample::refresh_token(key)))
+    let text = text.replace(REFRESH_TOKEN, &sample::refresh_token(key));
+    Ok(text.replace(PASS, &format!("\"{}\"", sample::pass(key, now))))
 }
 
 /// An event, with tokens filled in: a request, or any JSON.
@@ -75,12 +78,14 @@ mod tests {
     #[test]
     fn tokens_take_the_places_that_are_left_open() {
         let text = r#"{
-            "headers": { "authorization": "Bearer TOKEN" },
+            "headers": { "authorization": "Bearer TOKEN", "x-queue-pass": "PASS" },
             "requestContext": { "http": { "method": "GET", "path": "/" } },
             "body": "REFRESH_TOKEN"
         }"#;
         let event = event(text).unwrap();
         assert!(event.headers["authorization"].to_str().unwrap().starts_with("Bearer ey"));
+        let pass = sample::pass(&DevKey::of_checkout().unwrap(), Instant::from_millis(0));
+        assert_eq!(event.headers["x-queue-pass"], pass);
         assert_eq!(event.body, Some(sample::refresh_token(&DevKey::of_checkout().unwrap())));
     }
 

@@ -13,13 +13,15 @@ use identity::password::PasswordHash;
 use identity::profile::LoginId;
 use identity::session::{RefreshKeys, RefreshToken, Session};
 use notification::item::Notification;
-use platform::auth::Role;
+use platform::auth::{Role, TOKEN_LIFETIME_S};
 use platform::clock::Instant;
 use platform::events::{Aggregate, Event, Type};
+use platform::signed::Signer;
 use platform::table::{Item, TableName};
 use schedule::schedule::{ProgressStatus, Schedule};
 use schedule::wanted::Wanted;
 use serde_json::{Value, json};
+use ticketing::pass::Pass;
 
 use crate::DevKey;
 use crate::cloud::Cloud;
@@ -299,6 +301,18 @@ pub(crate) fn refresh_token(key: &DevKey) -> String {
     let token =
         RefreshToken { member_id: STAFF.to_owned(), session_id: SESSION.to_owned(), number: 1 };
     keys.map(|keys| keys.write(&token).expose().clone()).unwrap_or_default()
+}
+
+/// A pass of the staff member for the match, good for a while from `now`.
+pub(crate) fn pass(key: &DevKey, now: Instant) -> String {
+    let signer = Signer::of(&key.secret("QUEUE_KEYS").as_str().into(), "pass").ok();
+    let pass = MATCH.parse().ok().map(|match_id| Pass {
+        match_id,
+        member_id: STAFF.to_owned(),
+        nonce: "sample".to_owned(),
+        expires_at_ms: now.plus_millis(TOKEN_LIFETIME_S * 1000).as_millis(),
+    });
+    signer.zip(pass).and_then(|(signer, pass)| signer.write_json(&pass).ok()).unwrap_or_default()
 }
 
 /// Courses 1 to 6, on six days so that none is in another's way. Courses 1 to

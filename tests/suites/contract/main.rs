@@ -45,6 +45,7 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("PATCH", POST, json!({ "title": "Hi" })),
         ("DELETE", POST, Value::Null),
         ("PUT", "/matches/final", suites::ticketing::match_body()),
+        ("POST", "/matches/final/holds", json!({ "seats": ["A-1-1"] })),
     ]
 }
 
