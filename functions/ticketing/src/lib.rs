@@ -17,12 +17,16 @@
 //! | get-booking-options, get-preferences | read one item | | consistent, 1 RCU |
 //! | put-booking-options, put-preferences | read it; write it unless it says the same | `version` seen | consistent, 1 RCU; 1 transaction, 2 WCU |
 //! | `wishes::of` | read both | | consistent, 2 RCU in 1 call |
+//! | hold-seats | write account, hold, n seats (and kept answer) | nothing open and few enough bought; each seat unsold, and free or lapsed | 1 transaction, 4 + 2n (+ 2) WCU |
 
+pub mod account;
 pub mod choose;
 pub mod count_seats;
 pub mod get_booking_options;
 pub mod get_match;
 pub mod get_preferences;
+pub mod hold;
+pub mod hold_seats;
 pub mod ids;
 pub mod keys;
 pub mod layout;
@@ -39,6 +43,8 @@ pub mod put_booking_options;
 pub mod put_match;
 pub mod put_preferences;
 pub mod refusal;
+pub mod seats;
+pub mod served;
 pub mod wishes;
 
 use platform::Function;
@@ -57,6 +63,8 @@ pub const FUNCTIONS: &[Function] = &[
     put_preferences::FUNCTION,
     get_preferences::FUNCTION,
 ];
+pub const FUNCTIONS: &[Function] =
+    &[put_match::FUNCTION, list_matches::FUNCTION, get_match::FUNCTION, hold_seats::FUNCTION];
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "TICKETING_TABLE", default: "Ticketing" };

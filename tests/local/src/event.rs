@@ -53,6 +53,7 @@ pub fn filled(path: &Path, key: &DevKey, now: Instant) -> Result<String, EventEr
     let text = text.replace(TOKEN, &format!("Bearer {token}"));
     let text = text.replace(REFRESH_TOKEN, &sample::refresh_token(key));
     Ok(text.replace(PASS, &format!("{:?}", sample::pass(key, now))))
+    Ok(text.replace(PASS, &format!("\"{}\"", sample::pass(key, now))))
 }
 
 /// An event, with tokens filled in: a request, or any JSON.
@@ -78,12 +79,14 @@ mod tests {
     #[test]
     fn tokens_take_the_places_that_are_left_open() {
         let text = r#"{
-            "headers": { "authorization": "Bearer TOKEN" },
+            "headers": { "authorization": "Bearer TOKEN", "x-queue-pass": "PASS" },
             "requestContext": { "http": { "method": "GET", "path": "/" } },
             "body": "REFRESH_TOKEN"
         }"#;
         let event = event(text).unwrap();
         assert!(event.headers["authorization"].to_str().unwrap().starts_with("Bearer ey"));
+        let pass = sample::pass(&DevKey::of_checkout().unwrap(), Instant::from_millis(0));
+        assert_eq!(event.headers["x-queue-pass"], pass);
         assert_eq!(event.body, Some(sample::refresh_token(&DevKey::of_checkout().unwrap())));
     }
 

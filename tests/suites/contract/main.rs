@@ -51,6 +51,7 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("GET", "/matches/final/booking-options", Value::Null),
         ("PUT", "/preferences", json!({})),
         ("GET", "/preferences", Value::Null),
+        ("POST", "/matches/final/holds", json!({ "seats": ["A-1-1"] })),
     ]
 }
 

@@ -4,7 +4,7 @@ use platform::signed::Signer;
 use serde_json::{Value, json};
 use ticketing::pass::Pass;
 
-use crate::{Caller, World};
+use crate::{Answer, Caller, World};
 
 /// A match whose sale opened at 2029-12-31 and closes at 2030-06-01: blocks A
 /// (grade 1, 5 rows of 10 at 9,000) and B (grade 2, 10 rows of 10 at 5,000); at
@@ -72,5 +72,13 @@ impl World {
     /// A member who was admitted to the sale of a match.
     pub fn admitted(&self, match_id: &str, member_id: &str) -> Caller<'_> {
         self.as_member(member_id).with("X-Queue-Pass", &self.pass(match_id, member_id))
+    }
+}
+
+impl Caller<'_> {
+    /// `POST /matches/{id}/holds`.
+    pub async fn hold<S: AsRef<str>>(&self, match_id: &str, seats: &[S]) -> Answer {
+        let seats: Vec<&str> = seats.iter().map(AsRef::as_ref).collect();
+        self.post(&format!("/matches/{match_id}/holds"), json!({ "seats": seats })).await
     }
 }

@@ -5,4 +5,5 @@
 
 mod booking_options;
 mod count_seats;
+mod hold_seats;
 mod matches;
