@@ -84,9 +84,9 @@ impl Wish {
 
     /// Every choice that there is, given the blocks with their maps, in no
     /// order.
-    pub fn choices<'a>(
+    pub fn choices<'a, 'm>(
         &self,
-        blocks: impl Iterator<Item = (&'a Block, &'a Map)> + Clone,
+        blocks: impl Iterator<Item = (&'a Block, &'m Map)> + Clone,
         now: Instant,
     ) -> Vec<Choice<'a>> {
         let blocks = blocks.filter(|(block, _)| self.takes(block));
@@ -131,9 +131,9 @@ impl Wish {
     /// Adds choices of seats that are apart from each other, but not farther
     /// than need be: those that follow on each other among all that are free,
     /// the best first.
-    fn add_scattered<'a>(
+    fn add_scattered<'a, 'm>(
         &self,
-        blocks: impl Iterator<Item = (&'a Block, &'a Map)>,
+        blocks: impl Iterator<Item = (&'a Block, &'m Map)>,
         now: Instant,
         choices: &mut Vec<Choice<'a>>,
     ) {

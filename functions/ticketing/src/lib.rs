@@ -12,6 +12,8 @@
 //! | get-match, and all below | read match | | consistent, 1 RCU each 4 KB, remembered 5 s |
 //! | list-matches | query `index1` | | eventual, remembered 1 s |
 //! | list-seat-groups, list-seats, recommend-seats | read the map of each block | | eventual, 0.5 RCU each 4 KB, remembered 1 s |
+//! | recommend-seats | read options and preferences | | consistent, 2 RCU in 1 call |
+//! | recommend-seats, after a lost race | query the block's seats | | consistent, 1 RCU each 4 KB |
 //! | list-seats | read account | | consistent, 1 RCU |
 //! | count-seats | read map, then query the block's seats; write map | `version` seen | consistent, 1 RCU each 4 KB; 1 WCU each KB of the map |
 //! | get-booking-options, get-preferences | read one item | | consistent, 1 RCU |
@@ -42,6 +44,7 @@ pub mod preferences;
 pub mod put_booking_options;
 pub mod put_match;
 pub mod put_preferences;
+pub mod recommend_seats;
 pub mod refusal;
 pub mod seats;
 pub mod served;
@@ -57,14 +60,14 @@ pub const FUNCTIONS: &[Function] = &[
     get_match::FUNCTION,
     list_seat_groups::FUNCTION,
     list_seats::FUNCTION,
+    recommend_seats::FUNCTION,
+    hold_seats::FUNCTION,
     count_seats::FUNCTION,
     put_booking_options::FUNCTION,
     get_booking_options::FUNCTION,
     put_preferences::FUNCTION,
     get_preferences::FUNCTION,
 ];
-pub const FUNCTIONS: &[Function] =
-    &[put_match::FUNCTION, list_matches::FUNCTION, get_match::FUNCTION, hold_seats::FUNCTION];
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "TICKETING_TABLE", default: "Ticketing" };

@@ -84,15 +84,20 @@ pub async fn look(app: &App, match_id: &MatchId, block: &Block) -> Result<Arc<Ma
     Ok(map)
 }
 
-/// Remembers that the caller's own seats are held, or are free again.
-pub fn note(app: &App, of: &Match, maps: &Maps, seats: &[Seat], taken: &Taken) {
-    let now_ms = app.clock.now().as_millis();
-    for block in of.blocks.iter().filter(|block| seats.iter().any(|s| s.block == block.block)) {
-        let Some(map) = maps.get(&block.block) else { continue };
+/// Remembers that `seats` were held just now, until the maps tell it.
+pub fn note_held(app: &App, of: &Match, maps: &Maps, seats: &[Seat]) {
+    let now = app.clock.now();
+    let until_ms = now.plus_millis(i64::from(of.hold_minutes) * 60 * 1000).as_millis();
+    let held = Taken { sold: false, held_until_ms: Some(until_ms) };
+    for block in &of.blocks {
+        let own = || seats.iter().filter(|seat| seat.block == block.block);
+        let Some(map) = maps.get(&block.block).filter(|_| own().next().is_some()) else {
+            continue;
+        };
         let mut map = (**map).clone();
-        map.counted_at_ms = now_ms;
-        for seat in seats.iter().filter(|seat| seat.block == block.block) {
-            map.note(block.place(seat.row, seat.number), taken);
+        map.counted_at_ms = now.as_millis();
+        for seat in own() {
+            map.note(block.place(seat.row, seat.number), &held);
         }
         remember(app, &of.match_id, &block.block, &Arc::new(map));
     }

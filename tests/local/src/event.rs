@@ -53,7 +53,6 @@ pub fn filled(path: &Path, key: &DevKey, now: Instant) -> Result<String, EventEr
     let text = text.replace(TOKEN, &format!("Bearer {token}"));
     let text = text.replace(REFRESH_TOKEN, &sample::refresh_token(key));
     Ok(text.replace(PASS, &format!("{:?}", sample::pass(key, now))))
-    Ok(text.replace(PASS, &format!("\"{}\"", sample::pass(key, now))))
 }
 
 /// An event, with tokens filled in: a request, or any JSON.

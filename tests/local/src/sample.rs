@@ -305,17 +305,6 @@ pub(crate) fn refresh_token(key: &DevKey) -> String {
 
 /// A pass of the staff member for the match, good for as long as a token.
 pub(crate) fn pass(key: &DevKey, now: Instant) -> String {
-    let pass = MATCH.parse().map(|match_id| Pass {
-        match_id,
-        member_id: STAFF.to_owned(),
-        nonce: SESSION.to_owned(),
-        expires_at_ms: now.plus_millis(TOKEN_LIFETIME_S * 1000).as_millis(),
-    });
-    let signer = Signer::of(&key.secret("QUEUE_KEYS").as_str().into(), "pass").ok();
-    let signed = pass.ok().and_then(|pass| signer?.write_json(&pass).ok());
-    signed.unwrap_or_default()
-/// A pass of the staff member for the match, good for a while from `now`.
-pub(crate) fn pass(key: &DevKey, now: Instant) -> String {
     let signer = Signer::of(&key.secret("QUEUE_KEYS").as_str().into(), "pass").ok();
     let pass = MATCH.parse().ok().map(|match_id| Pass {
         match_id,

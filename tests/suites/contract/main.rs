@@ -47,6 +47,7 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("PUT", "/matches/final", suites::ticketing::match_body()),
         ("GET", "/matches/final/seat-groups", Value::Null),
         ("GET", "/matches/final/blocks/A/seats", Value::Null),
+        ("POST", "/matches/final/recommendations", json!({})),
         ("PUT", "/matches/final/booking-options", json!({ "seats": 1 })),
         ("GET", "/matches/final/booking-options", Value::Null),
         ("PUT", "/preferences", json!({})),

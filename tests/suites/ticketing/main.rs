@@ -7,3 +7,4 @@ mod booking_options;
 mod count_seats;
 mod hold_seats;
 mod matches;
+mod recommend_seats;
