@@ -1,42 +1,48 @@
 //! Which requests for a post are views: those of people who read it.
 //!
 //! A look at the headers (`HEAD`), what a browser fetches in case somebody might
-//! want it, and what known crawlers fetch are none. Crawlers are known by names
-//! that their owners document; one that calls itself something else is taken
-//! for a reader.
+//! want it, and what known crawlers fetch are none. Crawlers are known by whole
+//! names, since a word like `bot` stands in the names of telephones too. One that
+//! calls itself something else is taken for a reader; and so is what fetches a
+//! post for a person who asked for it (`ChatGPT-User`).
 
 use http::Method;
 use platform::{Request, http as requests};
 
-/// Names in the `User-Agent` of crawlers:
-/// [Google](https://developers.google.com/search/docs/crawling-indexing/google-common-crawlers),
-/// [Bing](https://www.bing.com/webmasters/help/which-crawlers-does-bing-use-8c184ec0),
-/// [DuckDuckGo](https://duckduckgo.com/duckduckgo-help-pages/results/duckduckbot),
-/// [Yandex](https://yandex.com/support/webmaster/robot-workings/check-yandex-robots.html),
-/// [Baidu](https://www.baidu.com/search/robots_english.html),
-/// [Apple](https://support.apple.com/en-us/119829),
-/// [Meta](https://developers.facebook.com/docs/sharing/webmasters/web-crawlers),
-/// [X](https://developer.x.com/en/docs/x-for-websites/cards/guides/getting-started),
-/// [LinkedIn](https://www.linkedin.com/robots.txt),
-/// [Slack](https://api.slack.com/robots),
-/// [Common Crawl](https://commoncrawl.org/ccbot),
-/// [Ahrefs](https://ahrefs.com/robot),
-/// [Semrush](https://www.semrush.com/bot/).
-const CRAWLERS: [&str; 13] = [
+/// Names in the `User-Agent` of crawlers that their owners document.
+const DOCUMENTED: [&str; 16] = [
+    // https://developers.google.com/search/docs/crawling-indexing/google-common-crawlers
     "googlebot",
+    "googleother",
+    // https://www.bing.com/webmasters/help/which-crawlers-does-bing-use-8c184ec0
     "bingbot",
+    // https://github.com/duckduckgo/duckduckgo-help-pages/blob/master/_docs/results/duckduckbot.md
     "duckduckbot",
+    // https://yandex.ru/support/webmaster/en/robot-workings/check-yandex-robots
     "yandexbot",
-    "baiduspider",
+    // https://support.apple.com/en-us/HT204683
     "applebot",
+    // https://developers.facebook.com/docs/sharing/webmasters/crawler
     "facebookexternalhit",
-    "twitterbot",
-    "linkedinbot",
-    "slackbot",
+    "meta-externalagent",
+    // https://developers.openai.com/api/docs/bots
+    "gptbot",
+    "oai-searchbot",
+    // https://support.claude.com/en/articles/8896518
+    "claudebot",
+    "claude-searchbot",
+    // https://docs.perplexity.ai/docs/resources/perplexity-crawlers
+    "perplexitybot",
+    // https://commoncrawl.org/big-picture/frequently-asked-questions
     "ccbot",
+    // https://ahrefs.com/robot
     "ahrefsbot",
+    // https://www.semrush.com/bot
     "semrushbot",
 ];
+
+/// Names in the `User-Agent` of others that many sites see.
+const SEEN: [&str; 5] = ["baiduspider", "bytespider", "linkedinbot", "slackbot", "twitterbot"];
 
 /// Where browsers say that nobody has asked for it yet:
 /// [`Sec-Purpose`](https://fetch.spec.whatwg.org/#sec-purpose-header), as in
@@ -56,7 +62,7 @@ fn is_prefetch(request: &Request) -> bool {
 
 fn is_crawler(request: &Request) -> bool {
     let agent = requests::header(request, "user-agent").unwrap_or_default().to_ascii_lowercase();
-    CRAWLERS.into_iter().any(|name| agent.contains(name))
+    DOCUMENTED.into_iter().chain(SEEN).any(|name| agent.contains(name))
 }
 
 #[cfg(test)]
@@ -75,6 +81,7 @@ mod tests {
         for agent in [
             "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
             "Mozilla/5.0 (Linux; Android 13; CUBOT P80) AppleWebKit/537.36 Chrome/140.0",
+            "Mozilla/5.0 (compatible; ChatGPT-User/1.0; +https://openai.com/bot)",
             "curl/8.5.0",
             "",
         ] {
@@ -105,7 +112,13 @@ mod tests {
         for agent in [
             "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
             "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
-            "facebookexternalhit/1.1",
+            "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
+            "meta-externalagent/1.1",
+            "DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)",
+            "Mozilla/5.0 AppleWebKit/537.36; compatible; GPTBot/1.3; +https://openai.com/gptbot",
+            "Mozilla/5.0 (compatible; ClaudeBot/1.0; +claudebot@anthropic.com)",
+            "CCBot/2.0 (https://commoncrawl.org/faq/)",
+            "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
             "GOOGLEBOT",
         ] {
             assert!(!counts(Method::GET, "user-agent", agent), "{agent}");
