@@ -1,12 +1,12 @@
-//! Which requests for a post are views: those of people who read it.
+//! Which requests for a thing are views: those of people who read it.
 //!
 //! A look at the headers (`HEAD`), what a browser fetches in case somebody might
 //! want it, and what known crawlers fetch are none. Crawlers are known by names
 //! that their owners document; one that calls itself something else is taken
 //! for a reader.
 
+use crate::http::{self as requests, Request};
 use http::Method;
-use platform::{Request, http as requests};
 
 /// Names in the `User-Agent` of crawlers:
 /// [Google](https://developers.google.com/search/docs/crawling-indexing/google-common-crawlers),
