@@ -18,8 +18,16 @@ use crate::clock::Instant;
 use crate::lambda::{Failed, Outcome};
 
 /// The crates whose log lines show no body, at any level: our own.
-pub const OURS: &[&str] =
-    &["blog", "enrollment", "identity", "local", "notification", "platform", "schedule"];
+pub const OURS: &[&str] = &[
+    "announcement",
+    "blog",
+    "enrollment",
+    "identity",
+    "local",
+    "notification",
+    "platform",
+    "schedule",
+];
 
 /// Sends logs to standard output as Lambda collects them. `RUST_LOG` sets the
 /// level, `info` by default.

@@ -33,6 +33,7 @@ const SYSTEMS: &[&[Function]] = &[
     schedule::FUNCTIONS,
     notification::FUNCTIONS,
     blog::FUNCTIONS,
+    announcement::FUNCTIONS,
 ];
 
 /// Lies in a data folder that is complete: with sample data, or begun without.

@@ -177,6 +177,7 @@ fn every_function_has_a_file_a_binary_an_event_and_a_place_in_the_template_and_t
         ("schedule", schedule::FUNCTIONS),
         ("notification", notification::FUNCTIONS),
         ("blog", blog::FUNCTIONS),
+        ("announcement", announcement::FUNCTIONS),
     ];
     let template = std::fs::read_to_string(project().join("template.yaml")).unwrap();
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
