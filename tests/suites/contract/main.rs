@@ -13,6 +13,21 @@ use suites::{World, project};
 const SCHEDULE: &str = "/schedules/01941f29-7c00-7000-8000-000000000001";
 const POST: &str = "/posts/01941f29-7c00-7000-8000-000000000001";
 
+const ANNOUNCEMENT: &str = "/announcements/a-1";
+
+fn announcement() -> Value {
+    json!({
+        "title": "Rooms",
+        "organisation": "City",
+        "category": "housing",
+        "region": "north",
+        "body": "Apply now.",
+        "opensAt": "2030-01-01T00:00:00Z",
+        "closesAt": "2030-02-01T00:00:00Z",
+        "documents": [],
+    })
+}
+
 fn schedule() -> Value {
     json!({
         "title": "Dentist",
@@ -44,6 +59,12 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("POST", "/posts", json!({ "title": "Hi", "body": "Hello" })),
         ("PATCH", POST, json!({ "title": "Hi" })),
         ("DELETE", POST, Value::Null),
+        ("PUT", ANNOUNCEMENT, announcement()),
+        ("PUT", "/announcements/a-1/favorite", Value::Null),
+        ("DELETE", "/announcements/a-1/favorite", Value::Null),
+        ("GET", "/favorites", Value::Null),
+        ("GET", "/announcements/a-1/checklist", Value::Null),
+        ("PUT", "/announcements/a-1/checklist", json!({ "checked": [] })),
     ]
 }
 
