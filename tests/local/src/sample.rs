@@ -1,5 +1,5 @@
-//! Sample data: six courses, twenty students and their members, a match, and some
-//! posts to try things with, and what the example events name.
+//! Sample data: six courses, twenty students and their members, a match, some posts
+//! and announcements to try things with, and what the example events name.
 //!
 //! It is written through the functions themselves, but for what has an id that
 //! is known beforehand: members, a schedule, a notification, posts.
@@ -109,6 +109,17 @@ const POSTS: [(&str, &str, &str, &str, Option<i64>); 4] = [
     ),
 ];
 
+/// Announcements: id, title, organisation, category, region, and the days from
+/// now on which they open and close. The first is the one of the example events,
+/// a favorite of the staff member; the last two are not open.
+const ANNOUNCEMENTS: [(&str, &str, &str, &str, &str, i64, i64); 5] = [
+    ("youth-rooms", "Rooms for newcomers", "Housing Office", "housing", "north", -5, 30),
+    ("study-grant", "Grant for a first degree", "Student Fund", "grants", "north", -20, 3),
+    ("night-shift", "Helpers for the night shift", "City Clinic", "jobs", "south", -2, 1),
+    ("summer-school", "Summer school in the hills", "Academy", "courses", "south", 10, 90),
+    ("old-flats", "Flats by the river", "Housing Office", "housing", "south", -60, -30),
+];
+
 /// Sample data that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
@@ -154,7 +165,37 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
     put_match(cloud).await?;
     write_schedule(cloud).await?;
     write_notification(cloud).await?;
-    write_posts(cloud).await
+    write_posts(cloud).await?;
+    write_announcements(cloud).await
+}
+
+/// Writes announcements, and what the staff member has marked of them; then home
+/// has something to show at once.
+async fn write_announcements(cloud: &Cloud) -> Result<(), SampleError> {
+    for (id, title, organisation, category, region, opens_in, closes_in) in ANNOUNCEMENTS {
+        let day = |days: i64| cloud.now().plus_millis(days * 24 * 60 * 60 * 1000);
+        let announcement = json!({
+            "title": title,
+            "organisation": organisation,
+            "category": category,
+            "region": region,
+            "body": "Apply in time: nobody is asked twice.",
+            "opensAt": day(opens_in),
+            "closesAt": day(closes_in),
+            "documents": [
+                { "id": "id-card", "name": "Copy of your identity card", "required": true },
+                { "id": "letter", "name": "Letter of motivation", "required": false },
+            ],
+        });
+        send(cloud, Method::PUT, &format!("/announcements/{id}"), &announcement).await?;
+    }
+    let (first, ..) = ANNOUNCEMENTS[0];
+    let path = format!("/announcements/{first}");
+    send(cloud, Method::PUT, &format!("{path}/favorite"), &Value::Null).await?;
+    let checklist = json!({ "checked": ["id-card"] });
+    send(cloud, Method::PUT, &format!("{path}/checklist"), &checklist).await?;
+    let _ = cloud.invoke_event("refresh-home", Value::Null).await; // or the next one does it
+    Ok(())
 }
 
 /// A match whose sale has been open for an hour.
@@ -342,7 +383,7 @@ fn courses() -> [Value; 6] {
 
 async fn send(cloud: &Cloud, method: Method, path: &str, body: &Value) -> Result<(), SampleError> {
     let mut request = Request::new(Bytes::from(body.to_string()));
-    let token = cloud.token("sample-data", Role::Staff);
+    let token = cloud.token(STAFF, Role::Staff);
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::AUTHORIZATION, format!("Bearer {token}")),

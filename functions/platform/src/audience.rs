@@ -1,4 +1,4 @@
-//! Which requests for a post are views: those of people who read it.
+//! Which requests for a thing are views: those of people who read it.
 //!
 //! A look at the headers (`HEAD`), what a browser fetches in case somebody might
 //! want it, and what known crawlers fetch are none. Crawlers are known by whole
@@ -6,8 +6,8 @@
 //! calls itself something else is taken for a reader; and so is what fetches a
 //! post for a person who asked for it (`ChatGPT-User`).
 
+use crate::http::{self as requests, Request};
 use http::Method;
-use platform::{Request, http as requests};
 
 /// Names in the `User-Agent` of crawlers that their owners document.
 const DOCUMENTED: [&str; 16] = [
