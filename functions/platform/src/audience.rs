@@ -6,8 +6,9 @@
 //! calls itself something else is taken for a reader; and so is what fetches a
 //! post for a person who asked for it (`ChatGPT-User`).
 
-use crate::http::{self as requests, Request};
-use http::Method;
+use http::{HeaderValue, Method};
+
+use crate::http::Request;
 
 /// Names in the `User-Agent` of crawlers that their owners document.
 const DOCUMENTED: [&str; 16] = [
@@ -55,13 +56,18 @@ pub fn is_view(request: &Request) -> bool {
 }
 
 fn is_prefetch(request: &Request) -> bool {
-    PURPOSES.into_iter().filter_map(|name| requests::header(request, name)).any(|purpose| {
-        purpose.split([';', ',']).any(|word| word.trim().eq_ignore_ascii_case("prefetch"))
-    })
+    let mut purposes = PURPOSES.into_iter().map(|name| lowercase(request, name));
+    purposes.any(|purpose| purpose.split([';', ',']).any(|word| word.trim() == "prefetch"))
+}
+
+/// A header in lower case, whatever else than ASCII may stand in it.
+fn lowercase(request: &Request, name: &str) -> String {
+    let value = request.headers().get(name).map(HeaderValue::as_bytes).unwrap_or_default();
+    String::from_utf8_lossy(value).to_ascii_lowercase()
 }
 
 fn is_crawler(request: &Request) -> bool {
-    let agent = requests::header(request, "user-agent").unwrap_or_default().to_ascii_lowercase();
+    let agent = lowercase(request, "user-agent");
     DOCUMENTED.into_iter().chain(SEEN).any(|name| agent.contains(name))
 }
 
@@ -104,6 +110,18 @@ mod tests {
         {
             assert!(!counts(Method::GET, "sec-purpose", purpose), "{purpose}");
             assert!(!counts(Method::GET, "purpose", purpose), "{purpose}");
+        }
+    }
+
+    #[test]
+    fn letters_that_are_not_ascii_hide_nobody() {
+        for (header, value) in [("user-agent", "Googlebot \u{e9}"), ("purpose", "prefetch; \u{e9}")]
+        {
+            let mut request = Request::default();
+            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+            assert!(value.to_str().is_err());
+            request.headers_mut().insert(header, value);
+            assert!(!is_view(&request), "{header}");
         }
     }
 
