@@ -3,5 +3,10 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod cancel_order;
 mod hold_seats;
 mod matches;
+mod orders;
+mod pay_order;
+mod place_order;
+mod release_hold;
