@@ -67,6 +67,12 @@ impl Hold {
         })
     }
 
+    /// The hold of an item, unless it is forgotten by `now`.
+    pub fn known(item: Option<Item>, now: Instant) -> Result<Option<Self>, Problem> {
+        let hold: Option<Self> = item.map(read).transpose()?;
+        Ok(hold.filter(|hold| hold.expires_at_s > now.as_seconds()))
+    }
+
     /// What clients see.
     pub fn view(&self) -> View<'_> {
         View {

@@ -13,14 +13,18 @@ use identity::password::PasswordHash;
 use identity::profile::LoginId;
 use identity::session::{RefreshKeys, RefreshToken, Session};
 use notification::item::Notification;
+use platform::Problem;
 use platform::auth::{Role, TOKEN_LIFETIME_S};
 use platform::clock::Instant;
 use platform::events::{Aggregate, Event, Type};
 use platform::signed::Signer;
-use platform::table::{Item, TableName};
+use platform::table::{Item, TableName, item, strings};
 use schedule::schedule::{ProgressStatus, Schedule};
 use schedule::wanted::Wanted;
 use serde_json::{Value, json};
+use ticketing::hold::Hold;
+use ticketing::keys;
+use ticketing::order::{Order, Owner};
 use ticketing::pass::Pass;
 
 use crate::DevKey;
@@ -66,6 +70,13 @@ const SESSION: &str = "sample";
 
 /// The match that is on sale.
 const MATCH: &str = "final";
+
+/// The holds and the order of the example events: one hold to release, one that
+/// was ordered. Their time is over, so nobody is kept from anything.
+const HOLDS: [&str; 2] =
+    ["01941f29-7c00-7000-8000-0000000000c1", "01941f29-7c00-7000-8000-0000000000c2"];
+const ORDER: &str = "01941f29-7c00-7000-8000-0000000000c3";
+const SEAT: &str = "A-10-1";
 
 /// The schedule of the example events, on the first of January 2030 from nine
 /// to ten, whose calendar is that of the staff member.
@@ -163,6 +174,7 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
     put_match(cloud).await?;
+    write_order(cloud).await?;
     write_schedule(cloud).await?;
     write_notification(cloud).await?;
     write_posts(cloud).await?;
@@ -226,6 +238,63 @@ async fn put_match(cloud: &Cloud) -> Result<(), SampleError> {
         "maxSeatsPerMember": 4,
     });
     send(cloud, Method::PUT, &format!("/matches/{MATCH}"), &sample).await
+}
+
+/// Writes the holds and the order that the events in `events/` name, of the staff
+/// member. They go into the table itself, since the API makes up their ids.
+async fn write_order(cloud: &Cloud) -> Result<(), SampleError> {
+    let refused = |cause: String| SampleError::Refused {
+        request: format!("a write of order {ORDER}"),
+        status: 500,
+        body: cause,
+    };
+    for item in order_items(cloud.now()).map_err(|p| refused(p.to_json("").to_string()))? {
+        put(cloud, ticketing::TABLE, item).await.map_err(refused)?;
+    }
+    Ok(())
+}
+
+fn order_items(now: Instant) -> Result<Vec<Item>, Problem> {
+    let over_ms = now.plus_millis(-60 * 1000).as_millis();
+    let hold = |id: &str, order: Option<&str>| {
+        let hold = json!({
+            "hold_id": id,
+            "match_id": MATCH,
+            "seats": [SEAT],
+            "amount": 9_000,
+            "held_until_ms": over_ms,
+            "order_id": order,
+            "expires_at_s": now.as_seconds() + 24 * 60 * 60,
+        });
+        serde_json::from_value::<Hold>(hold).map_err(Problem::internal)
+    };
+    let [released, ordered] = [hold(HOLDS[0], None)?, hold(HOLDS[1], Some(ORDER))?];
+    let order = json!({
+        "order_id": ORDER,
+        "match_id": MATCH,
+        "member_id": STAFF,
+        "hold_id": HOLDS[1],
+        "seats": [SEAT],
+        "amount": 9_000,
+        "status": "PENDING_PAYMENT",
+        "pay_by_ms": over_ms,
+        "version": 1,
+        "updated_at_ms": over_ms,
+    });
+    let order: Order = serde_json::from_value(order).map_err(Problem::internal)?;
+    let seat = keys::seat(&order.match_id, &order.seats[0]);
+    let seat = item(seat, &json!({ "order_id": ORDER, "held_until_ms": over_ms }))?;
+    let account = keys::account(&order.match_id, STAFF);
+    let mut account = item(account, &json!({ "open_id": ORDER, "open_until_ms": over_ms }))?;
+    account.insert("open_seats".to_owned(), strings([SEAT]));
+    Ok(vec![
+        item(keys::hold(STAFF, &released.hold_id), &released)?,
+        item(keys::hold(STAFF, &ordered.hold_id), &ordered)?,
+        order.to_item()?,
+        Owner::item_of(&order)?,
+        account,
+        seat,
+    ])
 }
 
 /// Writes posts into the table itself, since the API makes up their ids and the

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use suites::{World, project};
 
 const SCHEDULE: &str = "/schedules/01941f29-7c00-7000-8000-000000000001";
+const ORDER: &str = "/orders/01941f29-7c00-7000-8000-000000000001";
 const POST: &str = "/posts/01941f29-7c00-7000-8000-000000000001";
 
 const ANNOUNCEMENT: &str = "/announcements/a-1";
@@ -74,6 +75,12 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("GET", "/favorites", Value::Null),
         ("GET", "/announcements/a-1/checklist", Value::Null),
         ("PUT", "/announcements/a-1/checklist", json!({ "checked": [] })),
+        ("DELETE", "/holds/01941f29-7c00-7000-8000-000000000001", Value::Null),
+        ("POST", "/orders", json!({ "holdId": "01941f29-7c00-7000-8000-000000000001" })),
+        ("POST", "/orders/01941f29-7c00-7000-8000-000000000001/payment", json!({ "amount": 1 })),
+        ("DELETE", ORDER, Value::Null),
+        ("GET", "/orders", Value::Null),
+        ("GET", ORDER, Value::Null),
     ]
 }
 

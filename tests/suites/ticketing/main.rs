@@ -4,7 +4,14 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod booking_options;
+mod cancel_order;
 mod count_seats;
 mod hold_seats;
+mod hold_seats;
 mod matches;
+mod matches;
+mod orders;
+mod pay_order;
+mod place_order;
 mod recommend_seats;
+mod release_hold;
