@@ -38,7 +38,7 @@ mod tests {
     use super::*;
     use crate::announcement::tests::{NOW, announcement};
 
-    fn record(sk: &str, image: Option<Value>) -> Change {
+    fn record(sk: &str, image: Option<&Value>) -> Change {
         Change::from_record(json!({
             "eventID": "e-1",
             "dynamodb": {
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_notice_is_told_to_its_member_alone() {
         let (key, image) = notice();
-        let event = translate(&record(&key.sk, Some(image))).unwrap().unwrap();
+        let event = translate(&record(&key.sk, Some(&image))).unwrap().unwrap();
         assert_eq!((event.member_id.as_str(), event.aggregate_id.as_str()), ("m", "a-1"));
         assert_eq!(event.payload, json!({ "title": "Rooms", "closesAt": "2030-01-03T00:00:00Z" }));
         assert_eq!(event.group(), "announcement-m", "members do not wait for each other");
@@ -77,7 +77,7 @@ mod tests {
     fn nothing_else_is_told() {
         let (key, _) = notice();
         assert_eq!(translate(&record(&key.sk, None)).unwrap(), None);
-        assert_eq!(translate(&record("FAVORITE#a-1", Some(json!({})))).unwrap(), None);
-        assert!(translate(&record(&key.sk, Some(json!({})))).is_err());
+        assert_eq!(translate(&record("FAVORITE#a-1", Some(&json!({})))).unwrap(), None);
+        assert!(translate(&record(&key.sk, Some(&json!({})))).is_err());
     }
 }
