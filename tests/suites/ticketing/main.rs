@@ -7,8 +7,6 @@ mod booking_options;
 mod cancel_order;
 mod count_seats;
 mod hold_seats;
-mod hold_seats;
-mod matches;
 mod matches;
 mod orders;
 mod pay_order;
