@@ -57,6 +57,11 @@ impl<K> Ring<K> {
 pub struct Text<'a>(&'a str);
 
 impl Text<'_> {
+    /// The text itself, where others use it as a key too.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
     /// The key for `purpose`.
     pub fn key(&self, purpose: &str) -> Result<KeyBytes, Problem> {
         let mut bytes = KeyBytes::default();

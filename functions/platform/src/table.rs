@@ -15,6 +15,7 @@ use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use aws_sdk_dynamodb::types::{
     CancellationReason, ConditionCheck, ConsumedCapacity, Delete, KeysAndAttributes, Put,
@@ -49,6 +50,11 @@ pub fn s(text: impl Into<String>) -> AttributeValue {
 /// A number attribute.
 pub fn n(number: impl std::fmt::Display) -> AttributeValue {
     AttributeValue::N(number.to_string())
+}
+
+/// A binary attribute.
+pub fn bytes(bytes: impl Into<Vec<u8>>) -> AttributeValue {
+    AttributeValue::B(Blob::new(bytes))
 }
 
 /// A set of strings. It must not be empty.

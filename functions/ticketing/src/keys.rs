@@ -86,6 +86,11 @@ pub fn owner(id: &OrderId) -> Key {
     Key::new(format!("ORDER#{id}"), "OWNER")
 }
 
+/// A payment: which order it was for.
+pub fn payment(id: &str) -> Key {
+    Key::new(format!("PAYMENT#{id}"), "PAYMENT")
+}
+
 /// The partition of a block's seats and of their map.
 pub fn block_partition(id: &MatchId, block: &BlockId) -> String {
     format!("MATCH#{id}#BLOCK#{block}")
@@ -133,6 +138,7 @@ mod tests {
         assert_eq!(hold("m-1", &hold_id), Key::new("MEMBER#m-1", format!("HOLD#{ID}")));
         assert_eq!(order("m-1", &order_id), Key::new("MEMBER#m-1", format!("ORDER#{ID}")));
         assert_eq!(owner(&order_id), Key::new(format!("ORDER#{ID}"), "OWNER"));
+        assert_eq!(payment("p-1"), Key::new("PAYMENT#p-1", "PAYMENT"));
         let north: Seat = "North-1-3-12".parse().unwrap();
         assert_eq!(seat(&id, &north), Key::new("MATCH#final#BLOCK#North-1", "SEAT#0003#0012"));
         assert_eq!(map(&id, &north.block), Key::new("MATCH#final#BLOCK#North-1", "MAP"));

@@ -76,6 +76,8 @@ pub enum Refusal {
     OrderCancelled,
     /// The order was paid.
     OrderPaid,
+    /// The payment was for another order.
+    PaymentReused,
     /// The payment is not what the order costs.
     AmountMismatch {
         /// What it costs.
@@ -118,6 +120,8 @@ const HOLD_EXISTS: Kind = Kind::new(
 const HOLD_LAPSED: Kind = Kind::new(409, "HOLD_LAPSED", "The hold is over.");
 const ORDER_CANCELLED: Kind = Kind::new(409, "ORDER_CANCELLED", "The order was cancelled.");
 const ORDER_PAID: Kind = Kind::new(409, "ORDER_PAID", "The order was paid already.");
+const PAYMENT_REUSED: Kind =
+    Kind::new(409, "PAYMENT_REUSED", "This payment was for another order.");
 const AMOUNT_MISMATCH: Kind =
     Kind::new(409, "AMOUNT_MISMATCH", "The payment is not what the order costs.");
 
@@ -160,6 +164,7 @@ impl From<Refusal> for Problem {
             Refusal::HoldLapsed => HOLD_LAPSED.into(),
             Refusal::OrderCancelled => ORDER_CANCELLED.into(),
             Refusal::OrderPaid => ORDER_PAID.into(),
+            Refusal::PaymentReused => PAYMENT_REUSED.into(),
             Refusal::AmountMismatch { amount } => {
                 Self::from(AMOUNT_MISMATCH).with("amount", amount)
             }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use platform::auth::{Role, TOKEN_LIFETIME_S};
 use platform::clock::Instant;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ticketing::signature;
 
 use crate::{DevKey, in_checkout, sample};
 
@@ -16,6 +18,8 @@ const REFRESH_TOKEN: &str = "REFRESH_TOKEN";
 const TICKET: &str = "\"TICKET\"";
 /// What stands for a pass of the staff for that match.
 const PASS: &str = "\"PASS\"";
+/// What stands for the signature of the body.
+const SIGNATURE: &str = "\"SIGNATURE\"";
 
 /// An event that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,8 +58,12 @@ pub fn filled(path: &Path, key: &DevKey, now: Instant) -> Result<String, EventEr
     let token = key.token(sample::STAFF, Role::Staff, now, TOKEN_LIFETIME_S);
     let text = text.replace(TOKEN, &format!("Bearer {token}"));
     let text = text.replace(REFRESH_TOKEN, &sample::refresh_token(key));
-    let text = text.replace(TICKET, &format!("{:?}", sample::ticket(key)));
-    Ok(text.replace(PASS, &format!("{:?}", sample::pass(key, now))))
+    let text = text.replace(TICKET, &format!("\"{}\"", sample::ticket(key)));
+    let text = text.replace(PASS, &format!("\"{}\"", sample::pass(key, now)));
+    let event: Value = serde_json::from_str(&text).unwrap_or_default();
+    let body = event["body"].as_str().unwrap_or_default();
+    let signature = signature::sign(&key.secret("PAYMENT_KEYS"), body.as_bytes());
+    Ok(text.replace(SIGNATURE, &format!("\"{signature}\"")))
 }
 
 /// An event, with tokens filled in: a request, or any JSON.
@@ -81,12 +89,18 @@ mod tests {
     #[test]
     fn tokens_take_the_places_that_are_left_open() {
         let text = r#"{
-            "headers": { "authorization": "Bearer TOKEN" },
+            "headers": { "authorization": "Bearer TOKEN", "x-queue-pass": "PASS", "x-signature": "SIGNATURE" },
             "requestContext": { "http": { "method": "GET", "path": "/" } },
             "body": "REFRESH_TOKEN"
         }"#;
         let event = event(text).unwrap();
         assert!(event.headers["authorization"].to_str().unwrap().starts_with("Bearer ey"));
+        let pass = sample::pass(&DevKey::of_checkout().unwrap(), Instant::from_millis(0));
+        assert_eq!(event.headers["x-queue-pass"], pass);
+        let body = event.body.as_ref().unwrap().as_bytes();
+        let signature =
+            signature::sign(&DevKey::of_checkout().unwrap().secret("PAYMENT_KEYS"), body);
+        assert_eq!(event.headers["x-signature"], signature);
         assert_eq!(event.body, Some(sample::refresh_token(&DevKey::of_checkout().unwrap())));
     }
 

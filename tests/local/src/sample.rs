@@ -1,5 +1,5 @@
-//! Sample data: six courses, twenty students and their members, a match, and some
-//! posts to try things with, and what the example events name.
+//! Sample data: six courses, twenty students and their members, a match, some posts
+//! and announcements to try things with, and what the example events name.
 //!
 //! It is written through the functions themselves, but for what has an id that
 //! is known beforehand: members, a schedule, a notification, posts.
@@ -13,15 +13,19 @@ use identity::password::PasswordHash;
 use identity::profile::LoginId;
 use identity::session::{RefreshKeys, RefreshToken, Session};
 use notification::item::Notification;
+use platform::Problem;
 use platform::auth::{Role, TOKEN_LIFETIME_S};
 use platform::clock::Instant;
 use platform::events::{Aggregate, Event, Type};
 use platform::signed::Signer;
-use platform::table::{Item, TableName, n, s};
+use platform::table::{Item, TableName, item, strings};
 use schedule::schedule::{ProgressStatus, Schedule};
 use schedule::wanted::Wanted;
 use serde::Serialize;
 use serde_json::{Value, json};
+use ticketing::hold::Hold;
+use ticketing::keys;
+use ticketing::order::{Order, Owner};
 use ticketing::pass::Pass;
 use ticketing::ticket::Ticket;
 
@@ -68,7 +72,14 @@ const SESSION: &str = "sample";
 
 /// The match that is on sale, and the staff member's entry in its queue.
 const MATCH: &str = "final";
-const ENTRY: &str = "01941f29-7c00-7000-8000-0000000000c1";
+const ENTRY: &str = "01941f29-7c00-7000-8000-0000000000d1";
+
+/// The holds and the order of the example events: one hold to release, one that
+/// was ordered. Their time is over, so nobody is kept from anything.
+const HOLDS: [&str; 2] =
+    ["01941f29-7c00-7000-8000-0000000000c1", "01941f29-7c00-7000-8000-0000000000c2"];
+const ORDER: &str = "01941f29-7c00-7000-8000-0000000000c3";
+const SEAT: &str = "A-10-1";
 
 /// The schedule of the example events, on the first of January 2030 from nine
 /// to ten, whose calendar is that of the staff member.
@@ -110,6 +121,17 @@ const POSTS: [(&str, &str, &str, &str, Option<i64>); 4] = [
         "Not ready yet.",
         None,
     ),
+];
+
+/// Announcements: id, title, organisation, category, region, and the days from
+/// now on which they open and close. The first is the one of the example events,
+/// a favorite of the staff member; the last two are not open.
+const ANNOUNCEMENTS: [(&str, &str, &str, &str, &str, i64, i64); 5] = [
+    ("youth-rooms", "Rooms for newcomers", "Housing Office", "housing", "north", -5, 30),
+    ("study-grant", "Grant for a first degree", "Student Fund", "grants", "north", -20, 3),
+    ("night-shift", "Helpers for the night shift", "City Clinic", "jobs", "south", -2, 1),
+    ("summer-school", "Summer school in the hills", "Academy", "courses", "south", 10, 90),
+    ("old-flats", "Flats by the river", "Housing Office", "housing", "south", -60, -30),
 ];
 
 /// Sample data that could not be written.
@@ -155,10 +177,40 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
         send(cloud, Method::POST, "/enrollments", &enrollment).await?;
     }
     put_match(cloud).await?;
-    stand_in_queue(cloud).await?;
+    write_order(cloud).await?;
     write_schedule(cloud).await?;
     write_notification(cloud).await?;
-    write_posts(cloud).await
+    write_posts(cloud).await?;
+    write_announcements(cloud).await
+}
+
+/// Writes announcements, and what the staff member has marked of them; then home
+/// has something to show at once.
+async fn write_announcements(cloud: &Cloud) -> Result<(), SampleError> {
+    for (id, title, organisation, category, region, opens_in, closes_in) in ANNOUNCEMENTS {
+        let day = |days: i64| cloud.now().plus_millis(days * 24 * 60 * 60 * 1000);
+        let announcement = json!({
+            "title": title,
+            "organisation": organisation,
+            "category": category,
+            "region": region,
+            "body": "Apply in time: nobody is asked twice.",
+            "opensAt": day(opens_in),
+            "closesAt": day(closes_in),
+            "documents": [
+                { "id": "id-card", "name": "Copy of your identity card", "required": true },
+                { "id": "letter", "name": "Letter of motivation", "required": false },
+            ],
+        });
+        send(cloud, Method::PUT, &format!("/announcements/{id}"), &announcement).await?;
+    }
+    let (first, ..) = ANNOUNCEMENTS[0];
+    let path = format!("/announcements/{first}");
+    send(cloud, Method::PUT, &format!("{path}/favorite"), &Value::Null).await?;
+    let checklist = json!({ "checked": ["id-card"] });
+    send(cloud, Method::PUT, &format!("{path}/checklist"), &checklist).await?;
+    let _ = cloud.invoke_event("refresh-home", Value::Null).await; // or the next one does it
+    Ok(())
 }
 
 /// A match whose sale has been open for an hour.
@@ -191,23 +243,64 @@ async fn put_match(cloud: &Cloud) -> Result<(), SampleError> {
     send(cloud, Method::PUT, &format!("/matches/{MATCH}"), &sample).await
 }
 
-/// Writes the entry of the staff member's ticket into the queue of the match. It
-/// goes into the table itself, since the API makes up its name.
-async fn stand_in_queue(cloud: &Cloud) -> Result<(), SampleError> {
+/// Writes the holds, the order and the place in the queue that the events in
+/// `events/` name, of the staff member. They go into the table itself, since the
+/// API makes up their ids.
+async fn write_order(cloud: &Cloud) -> Result<(), SampleError> {
     let refused = |cause: String| SampleError::Refused {
-        request: format!("an entry in the queue of {MATCH}"),
+        request: format!("a write of order {ORDER}"),
         status: 500,
         body: cause,
     };
-    let id = MATCH.parse().map_err(|error| refused(format!("{error}")))?;
-    let mut lane = ticketing::keys::lane(&id, 0).into_item();
-    lane.insert("tail".to_owned(), n(1));
-    let mut entry = ticketing::keys::entry(&id, STAFF).into_item();
-    entry.insert("nonce".to_owned(), s(ENTRY));
-    for item in [lane, entry] {
+    for item in order_items(cloud.now()).map_err(|p| refused(p.to_json("").to_string()))? {
         put(cloud, ticketing::TABLE, item).await.map_err(refused)?;
     }
     Ok(())
+}
+
+fn order_items(now: Instant) -> Result<Vec<Item>, Problem> {
+    let over_ms = now.plus_millis(-60 * 1000).as_millis();
+    let hold = |id: &str, order: Option<&str>| {
+        let hold = json!({
+            "hold_id": id,
+            "match_id": MATCH,
+            "seats": [SEAT],
+            "amount": 9_000,
+            "held_until_ms": over_ms,
+            "order_id": order,
+            "expires_at_s": now.as_seconds() + 24 * 60 * 60,
+        });
+        serde_json::from_value::<Hold>(hold).map_err(Problem::internal)
+    };
+    let [released, ordered] = [hold(HOLDS[0], None)?, hold(HOLDS[1], Some(ORDER))?];
+    let order = json!({
+        "order_id": ORDER,
+        "match_id": MATCH,
+        "member_id": STAFF,
+        "hold_id": HOLDS[1],
+        "seats": [SEAT],
+        "amount": 9_000,
+        "status": "PENDING_PAYMENT",
+        "pay_by_ms": over_ms,
+        "version": 1,
+        "updated_at_ms": over_ms,
+    });
+    let order: Order = serde_json::from_value(order).map_err(Problem::internal)?;
+    let seat = keys::seat(&order.match_id, &order.seats[0]);
+    let seat = item(seat, &json!({ "order_id": ORDER, "held_until_ms": over_ms }))?;
+    let account = keys::account(&order.match_id, STAFF);
+    let mut account = item(account, &json!({ "open_id": ORDER, "open_until_ms": over_ms }))?;
+    account.insert("open_seats".to_owned(), strings([SEAT]));
+    Ok(vec![
+        item(keys::hold(STAFF, &released.hold_id), &released)?,
+        item(keys::hold(STAFF, &ordered.hold_id), &ordered)?,
+        order.to_item()?,
+        Owner::item_of(&order)?,
+        account,
+        seat,
+        item(keys::lane(&order.match_id, 0), &json!({ "tail": 1 }))?,
+        item(keys::entry(&order.match_id, STAFF), &json!({ "nonce": ENTRY }))?,
+    ])
 }
 
 /// Writes posts into the table itself, since the API makes up their ids and the
@@ -328,7 +421,7 @@ pub(crate) fn refresh_token(key: &DevKey) -> String {
 
 /// The ticket of the staff member's entry, the first one in its lane.
 pub(crate) fn ticket(key: &DevKey) -> String {
-    let ticket = MATCH.parse().map(|match_id| Ticket {
+    let ticket = MATCH.parse().ok().map(|match_id| Ticket {
         match_id,
         member_id: STAFF.to_owned(),
         lane: 0,
@@ -336,23 +429,23 @@ pub(crate) fn ticket(key: &DevKey) -> String {
         nonce: ENTRY.to_owned(),
         position: 1,
     });
-    signed(key, "ticket", ticket.ok())
+    signed(key, "ticket", ticket)
 }
 
 /// A pass of the staff member for the match, good for as long as a token.
 pub(crate) fn pass(key: &DevKey, now: Instant) -> String {
-    let pass = MATCH.parse().map(|match_id| Pass {
+    let pass = MATCH.parse().ok().map(|match_id| Pass {
         match_id,
         member_id: STAFF.to_owned(),
         nonce: ENTRY.to_owned(),
         expires_at_ms: now.plus_millis(TOKEN_LIFETIME_S * 1000).as_millis(),
     });
-    signed(key, "pass", pass.ok())
+    signed(key, "pass", pass)
 }
 
 fn signed(key: &DevKey, purpose: &str, content: Option<impl Serialize>) -> String {
     let signer = Signer::of(&key.secret("QUEUE_KEYS").as_str().into(), purpose).ok();
-    let signed = content.and_then(|content| signer?.write_json(&content).ok());
+    let signed = signer.zip(content).and_then(|(signer, content)| signer.write_json(&content).ok());
     signed.unwrap_or_default()
 }
 
@@ -383,7 +476,7 @@ fn courses() -> [Value; 6] {
 
 async fn send(cloud: &Cloud, method: Method, path: &str, body: &Value) -> Result<(), SampleError> {
     let mut request = Request::new(Bytes::from(body.to_string()));
-    let token = cloud.token("sample-data", Role::Staff);
+    let token = cloud.token(STAFF, Role::Staff);
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::AUTHORIZATION, format!("Bearer {token}")),

@@ -1,0 +1,215 @@
+//! What a member has of a match: one item, which every write on their seats goes
+//! through. So a member has one live hold or unpaid order at a time, and never
+//! more seats than allowed, from however many devices they ask.
+//!
+//! What is open counts only until its time is over: nobody has to close it.
+
+use std::collections::BTreeSet;
+
+use platform::clock::Instant;
+use platform::table::{AttributeValue, Key, Write, n, s, strings};
+use serde::Deserialize;
+
+use crate::ids::{HoldId, OrderId, Seat};
+use crate::matches::Match;
+use crate::refusal::Refusal;
+
+/// An account as the table keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Account {
+    /// The hold or the order that was opened last.
+    #[serde(default)]
+    pub open_id: Option<String>,
+    /// When the time of that is over.
+    #[serde(default)]
+    pub open_until_ms: i64,
+    /// The seats of that.
+    #[serde(default)]
+    pub open_seats: BTreeSet<Seat>,
+    /// How many seats are bought.
+    #[serde(default)]
+    pub bought: u32,
+    /// Which.
+    #[serde(default)]
+    pub bought_seats: BTreeSet<Seat>,
+    /// The seats that were given back last.
+    #[serde(default)]
+    pub freed_seats: BTreeSet<Seat>,
+    /// When they were.
+    #[serde(default)]
+    pub freed_at_ms: i64,
+}
+
+impl Account {
+    /// The hold or the order that is open at `now`.
+    pub fn open(&self, now: Instant) -> Option<&str> {
+        let is_live = self.open_until_ms > now.as_millis();
+        self.open_id.as_deref().filter(|_| is_live)
+    }
+
+    /// Whether `count` seats more, beside what is bought and open at `now`, are
+    /// within what the match allows.
+    pub fn has_room(&self, the_match: &Match, count: usize, now: Instant) -> bool {
+        let open = self.open(now).map_or(0, |_| self.open_seats.len());
+        let bought = usize::try_from(self.bought).unwrap_or(usize::MAX);
+        let all = bought.saturating_add(open).saturating_add(count);
+        u32::try_from(all).is_ok_and(|all| all <= the_match.max_seats_per_member)
+    }
+
+    /// Why `count` more seats of the match may not be held at `now`, if so.
+    pub fn refusal(&self, the_match: &Match, count: u32, now: Instant) -> Option<Refusal> {
+        if let Some(id) = self.open(now) {
+            let until = Instant::from_millis(self.open_until_ms);
+            return Some(Refusal::HoldExists { id: id.to_owned(), until });
+        }
+        let left = the_match.max_seats_per_member.saturating_sub(self.bought);
+        (left < count).then_some(Refusal::SeatLimitExceeded { left })
+    }
+}
+
+fn set(seats: &[Seat]) -> AttributeValue {
+    strings(seats.iter().map(Seat::to_string))
+}
+
+/// Opens a hold for a member who has nothing open at `now` and has bought at most
+/// `most_bought` seats.
+pub fn open(
+    key: Key,
+    hold: &HoldId,
+    seats: &[Seat],
+    until: Instant,
+    now: Instant,
+    most_bought: u32,
+) -> Write {
+    Write::update(key, "SET open_id = :hold, open_until_ms = :until, open_seats = :seats")
+        .when("(attribute_not_exists(open_id) OR open_until_ms <= :now)")
+        .when("(attribute_not_exists(bought) OR bought <= :most_bought)")
+        .bind(":hold", s(hold.as_str()))
+        .bind(":until", n(until.as_millis()))
+        .bind(":seats", set(seats))
+        .bind(":now", n(now.as_millis()))
+        .bind(":most_bought", n(most_bought))
+}
+
+/// Turns the open hold into an order.
+pub fn order(key: Key, hold: &HoldId, order: &OrderId, pay_by: Instant) -> Write {
+    Write::update(key, "SET open_id = :order, open_until_ms = :until")
+        .when("open_id = :hold")
+        .bind(":hold", s(hold.as_str()))
+        .bind(":order", s(order.as_str()))
+        .bind(":until", n(pay_by.as_millis()))
+}
+
+/// Closes the hold or the order `id`, whose seats are given back at `now`.
+pub fn close(key: Key, id: &str, seats: &[Seat], now: Instant) -> Write {
+    let close = "SET freed_seats = :seats, freed_at_ms = :now \
+                 REMOVE open_id, open_until_ms, open_seats";
+    Write::update(key, close)
+        .when("open_id = :id")
+        .bind(":id", s(id))
+        .bind(":seats", set(seats))
+        .bind(":now", n(now.as_millis()))
+}
+
+/// Buys the seats of the open order. They were allowed when they were held, and
+/// nothing else was since.
+pub fn buy_open(key: Key, order: &OrderId, seats: &[Seat]) -> Write {
+    let buy = "SET bought = if_not_exists(bought, :zero) + :count ADD bought_seats :seats \
+               REMOVE open_id, open_until_ms, open_seats";
+    let buy = Write::update(key, buy).when("open_id = :order").bind(":order", s(order.as_str()));
+    buying(buy, seats)
+}
+
+/// Buys seats of an order that is not open any more, for the account `seen`.
+pub fn buy_late(key: Key, seen: &Account, seats: &[Seat]) -> Write {
+    let buy = "SET bought = if_not_exists(bought, :zero) + :count ADD bought_seats :seats";
+    let buy = as_seen(Write::update(key, buy), seen);
+    buying(buy, seats)
+}
+
+fn buying(buy: Write, seats: &[Seat]) -> Write {
+    buy.bind(":zero", n(0)).bind(":count", n(seats.len())).bind(":seats", set(seats))
+}
+
+/// Refuses unless the account is still what was `seen`.
+pub fn as_seen(write: Write, seen: &Account) -> Write {
+    let write = match &seen.open_id {
+        None => write.when("attribute_not_exists(open_id)"),
+        Some(id) => write
+            .when("open_id = :seen_open AND open_until_ms = :seen_until")
+            .bind(":seen_open", s(id))
+            .bind(":seen_until", n(seen.open_until_ms)),
+    };
+    let write = match seen.bought {
+        0 => write.when("(attribute_not_exists(bought) OR bought = :seen_bought)"),
+        _ => write.when("bought = :seen_bought"),
+    };
+    write.bind(":seen_bought", n(seen.bought))
+}
+
+/// Gives bought seats back at `now`.
+pub fn give_back(key: Key, seats: &[Seat], now: Instant) -> Write {
+    let give_back = "SET bought = bought - :count, freed_seats = :seats, freed_at_ms = :now \
+                     DELETE bought_seats :seats";
+    Write::update(key, give_back)
+        .when("bought >= :count")
+        .bind(":count", n(seats.len()))
+        .bind(":seats", set(seats))
+        .bind(":now", n(now.as_millis()))
+}
+
+#[cfg(test)]
+mod tests {
+    use platform::table::{Item, read};
+
+    use super::*;
+    use crate::matches::tests::a_match;
+
+    #[test]
+    fn what_is_open_counts_until_the_millisecond_in_which_it_is_over() {
+        let account = Account {
+            open_id: Some("h".to_owned()),
+            open_until_ms: 1_000,
+            bought: 2,
+            ..Account::default()
+        };
+        let refusal =
+            |count, at_ms| account.refusal(&a_match(), count, Instant::from_millis(at_ms));
+        let until = Instant::from_millis(1_000);
+        assert_eq!(refusal(9, 999), Some(Refusal::HoldExists { id: "h".to_owned(), until }));
+        assert_eq!(refusal(2, 1_000), None);
+        assert_eq!(refusal(3, 1_000), Some(Refusal::SeatLimitExceeded { left: 2 }));
+    }
+
+    #[test]
+    fn bought_seats_open_seats_and_more_are_counted_together() {
+        let account = Account {
+            open_id: Some("h".to_owned()),
+            open_until_ms: 1_000,
+            open_seats: ["A-1-1".parse().unwrap()].into(),
+            bought: 2,
+            ..Account::default()
+        };
+        let has_room =
+            |count, at_ms| account.has_room(&a_match(), count, Instant::from_millis(at_ms));
+        assert!(has_room(1, 999) && !has_room(2, 999));
+        assert!(has_room(2, 1_000) && !has_room(3, 1_000));
+        assert!(!has_room(usize::MAX, 1_000));
+    }
+
+    #[test]
+    fn an_account_is_read_as_it_is_written() {
+        let item: Item = [
+            ("open_id".to_owned(), s("h")),
+            ("open_until_ms".to_owned(), n(7)),
+            ("open_seats".to_owned(), set(&["A-1-2".parse().unwrap()])),
+            ("bought".to_owned(), n(1)),
+            ("pk".to_owned(), s("MATCH#final#MEMBER#m")),
+        ]
+        .into();
+        let account: Account = read(item).unwrap();
+        assert_eq!(account.open(Instant::from_millis(6)), Some("h"));
+        assert_eq!(account.open_seats.first().unwrap().to_string(), "A-1-2");
+        assert_eq!((account.bought, account.freed_at_ms), (1, 0));
+    }
+}
