@@ -21,6 +21,7 @@
 
 pub mod account;
 pub mod cancel_order;
+pub mod events;
 pub mod get_match;
 pub mod get_order;
 pub mod hold;
