@@ -9,4 +9,5 @@ mod matches;
 mod orders;
 mod pay_order;
 mod place_order;
+mod races;
 mod release_hold;
