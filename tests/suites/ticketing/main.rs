@@ -17,6 +17,7 @@ mod queue;
 mod queue_faults;
 mod queue_rate;
 mod recommend_seats;
+mod races;
 mod release_hold;
 mod sale_opening;
 mod take_pass;
