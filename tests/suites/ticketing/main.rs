@@ -4,8 +4,11 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod cancel_order;
+mod cost;
+mod faults;
 mod hold_seats;
 mod matches;
+mod model;
 mod orders;
 mod pay_order;
 mod place_order;
