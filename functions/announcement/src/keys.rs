@@ -25,7 +25,7 @@ pub const RECENT: &str = "recent";
 
 /// The stripes of an announcement's favorites. Each takes about a hundred
 /// transactions a second.
-pub const FAVORITE_STRIPES: u32 = 32;
+pub const FAVORITE_STRIPES: u32 = 16;
 
 /// The sort key of everything small of an announcement.
 pub const META: &str = "META";
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(meta(&id()), Key::new("ANNOUNCEMENT#a-1", "META"));
         assert_eq!(body(&id()), Key::new("ANNOUNCEMENT#a-1", "BODY"));
         assert_eq!(views(&id(), 63), Key::new("ANNOUNCEMENT#a-1#VIEWS#63", "VIEWS"));
-        assert_eq!(favorites(&id(), 31), Key::new("ANNOUNCEMENT#a-1#FAVORITES#31", "FAVORITES"));
+        assert_eq!(favorites(&id(), 15), Key::new("ANNOUNCEMENT#a-1#FAVORITES#15", "FAVORITES"));
         let newest = newest(1_893_456_000_000, &id());
         assert_eq!(newest, Key::new("NEWEST", "001893456000000#a-1"));
         assert_eq!(rank_partition(7), "RANK#7");

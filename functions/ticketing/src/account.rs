@@ -10,6 +10,7 @@ use platform::clock::Instant;
 use platform::table::{AttributeValue, Key, Write, n, s, strings};
 use serde::Deserialize;
 
+use crate::hold::Hold;
 use crate::ids::{HoldId, OrderId, Seat};
 use crate::matches::Match;
 use crate::refusal::Refusal;
@@ -26,6 +27,9 @@ pub struct Account {
     /// The seats of that.
     #[serde(default)]
     pub open_seats: BTreeSet<Seat>,
+    /// The limit that was kept when it was opened.
+    #[serde(default)]
+    pub open_limit: u32,
     /// How many seats are bought.
     #[serde(default)]
     pub bought: u32,
@@ -47,23 +51,29 @@ impl Account {
         self.open_id.as_deref().filter(|_| is_live)
     }
 
-    /// Whether `count` seats more, beside what is bought and open at `now`, are
-    /// within what the match allows.
-    pub fn has_room(&self, the_match: &Match, count: usize, now: Instant) -> bool {
-        let open = self.open(now).map_or(0, |_| self.open_seats.len());
+    /// Whether the `count` seats of an order, beside what is bought and what else
+    /// is open at `now`, are within the limit: the one that the match has, or the
+    /// one that they were held under if nothing was opened since.
+    pub fn has_room(&self, the_match: &Match, order: &OrderId, count: usize, now: Instant) -> bool {
+        let limit = the_match.max_seats_per_member;
+        let (limit, open) = match self.open_id.as_deref() {
+            Some(id) if id == order.as_str() => (limit.max(self.open_limit), 0),
+            _ => (limit, self.open(now).map_or(0, |_| self.open_seats.len())),
+        };
         let bought = usize::try_from(self.bought).unwrap_or(usize::MAX);
         let all = bought.saturating_add(open).saturating_add(count);
-        u32::try_from(all).is_ok_and(|all| all <= the_match.max_seats_per_member)
+        u32::try_from(all).is_ok_and(|all| all <= limit)
     }
 
     /// Why `count` more seats of the match may not be held at `now`, if so.
-    pub fn refusal(&self, the_match: &Match, count: u32, now: Instant) -> Option<Refusal> {
+    pub fn refusal(&self, the_match: &Match, count: usize, now: Instant) -> Option<Refusal> {
         if let Some(id) = self.open(now) {
             let until = Instant::from_millis(self.open_until_ms);
             return Some(Refusal::HoldExists { id: id.to_owned(), until });
         }
         let left = the_match.max_seats_per_member.saturating_sub(self.bought);
-        (left < count).then_some(Refusal::SeatLimitExceeded { left })
+        let is_enough = u32::try_from(count).is_ok_and(|count| count <= left);
+        (!is_enough).then_some(Refusal::SeatLimitExceeded { left })
     }
 }
 
@@ -71,24 +81,23 @@ fn set(seats: &[Seat]) -> AttributeValue {
     strings(seats.iter().map(Seat::to_string))
 }
 
-/// Opens a hold for a member who has nothing open at `now` and has bought at most
-/// `most_bought` seats.
-pub fn open(
-    key: Key,
-    hold: &HoldId,
-    seats: &[Seat],
-    until: Instant,
-    now: Instant,
-    most_bought: u32,
-) -> Write {
-    Write::update(key, "SET open_id = :hold, open_until_ms = :until, open_seats = :seats")
+/// Opens a hold that is live from `now` on, for a member who has nothing open, and
+/// with it has no more seats than the match allows: `None` if `hold` alone is more.
+pub fn open(key: Key, hold: &Hold, the_match: &Match, now: Instant) -> Option<Write> {
+    let count = u32::try_from(hold.seats.len()).ok()?;
+    let most_bought = the_match.max_seats_per_member.checked_sub(count)?;
+    let open = "SET open_id = :hold, open_until_ms = :until, open_seats = :seats, \
+                open_limit = :limit";
+    let write = Write::update(key, open)
         .when("(attribute_not_exists(open_id) OR open_until_ms <= :now)")
         .when("(attribute_not_exists(bought) OR bought <= :most_bought)")
-        .bind(":hold", s(hold.as_str()))
-        .bind(":until", n(until.as_millis()))
-        .bind(":seats", set(seats))
+        .bind(":hold", s(hold.hold_id.as_str()))
+        .bind(":until", n(hold.held_until_ms))
+        .bind(":seats", set(&hold.seats))
+        .bind(":limit", n(the_match.max_seats_per_member))
         .bind(":now", n(now.as_millis()))
-        .bind(":most_bought", n(most_bought))
+        .bind(":most_bought", n(most_bought));
+    Some(write)
 }
 
 /// Turns the open hold into an order.
@@ -103,7 +112,7 @@ pub fn order(key: Key, hold: &HoldId, order: &OrderId, pay_by: Instant) -> Write
 /// Closes the hold or the order `id`, whose seats are given back at `now`.
 pub fn close(key: Key, id: &str, seats: &[Seat], now: Instant) -> Write {
     let close = "SET freed_seats = :seats, freed_at_ms = :now \
-                 REMOVE open_id, open_until_ms, open_seats";
+                 REMOVE open_id, open_until_ms, open_seats, open_limit";
     Write::update(key, close)
         .when("open_id = :id")
         .bind(":id", s(id))
@@ -111,24 +120,16 @@ pub fn close(key: Key, id: &str, seats: &[Seat], now: Instant) -> Write {
         .bind(":now", n(now.as_millis()))
 }
 
-/// Buys the seats of the open order. They were allowed when they were held, and
-/// nothing else was since.
-pub fn buy_open(key: Key, order: &OrderId, seats: &[Seat]) -> Write {
-    let buy = "SET bought = if_not_exists(bought, :zero) + :count ADD bought_seats :seats \
-               REMOVE open_id, open_until_ms, open_seats";
-    let buy = Write::update(key, buy).when("open_id = :order").bind(":order", s(order.as_str()));
-    buying(buy, seats)
-}
-
-/// Buys seats of an order that is not open any more, for the account `seen`.
-pub fn buy_late(key: Key, seen: &Account, seats: &[Seat]) -> Write {
+/// Buys the seats of an order, for the account `seen`. If that is what is open, it
+/// is closed.
+pub fn buy(key: Key, seen: &Account, order: &OrderId, seats: &[Seat]) -> Write {
+    let is_open = seen.open_id.as_deref() == Some(order.as_str());
+    let close = if is_open { " REMOVE open_id, open_until_ms, open_seats, open_limit" } else { "" };
     let buy = "SET bought = if_not_exists(bought, :zero) + :count ADD bought_seats :seats";
-    let buy = as_seen(Write::update(key, buy), seen);
-    buying(buy, seats)
-}
-
-fn buying(buy: Write, seats: &[Seat]) -> Write {
-    buy.bind(":zero", n(0)).bind(":count", n(seats.len())).bind(":seats", set(seats))
+    as_seen(Write::update(key, format!("{buy}{close}")), seen)
+        .bind(":zero", n(0))
+        .bind(":count", n(seats.len()))
+        .bind(":seats", set(seats))
 }
 
 /// Refuses unless the account is still what was `seen`.
@@ -181,20 +182,44 @@ mod tests {
         assert_eq!(refusal(3, 1_000), Some(Refusal::SeatLimitExceeded { left: 2 }));
     }
 
+    const ORDER: &str = "01941f29-7c00-7000-8000-000000000001";
+
     #[test]
-    fn bought_seats_open_seats_and_more_are_counted_together() {
+    fn bought_seats_open_seats_and_those_of_an_order_are_counted_together() {
         let account = Account {
             open_id: Some("h".to_owned()),
             open_until_ms: 1_000,
             open_seats: ["A-1-1".parse().unwrap()].into(),
+            open_limit: 9,
             bought: 2,
             ..Account::default()
         };
-        let has_room =
-            |count, at_ms| account.has_room(&a_match(), count, Instant::from_millis(at_ms));
+        let order: OrderId = ORDER.parse().unwrap();
+        let at = Instant::from_millis;
+        let has_room = |count, at_ms| account.has_room(&a_match(), &order, count, at(at_ms));
         assert!(has_room(1, 999) && !has_room(2, 999));
         assert!(has_room(2, 1_000) && !has_room(3, 1_000));
         assert!(!has_room(usize::MAX, 1_000));
+    }
+
+    #[test]
+    fn an_open_order_has_the_limit_that_it_was_held_under_but_is_not_above_it() {
+        let account = |open_limit, bought| Account {
+            open_id: Some(ORDER.to_owned()),
+            open_until_ms: 1_000,
+            open_seats: ["A-1-1".parse().unwrap()].into(),
+            open_limit,
+            bought,
+            ..Account::default()
+        };
+        let order: OrderId = ORDER.parse().unwrap();
+        for at_ms in [999, 1_000] {
+            let has_room = |account: Account, count| {
+                account.has_room(&a_match(), &order, count, Instant::from_millis(at_ms))
+            };
+            assert!(has_room(account(1, 0), 4) && !has_room(account(1, 0), 5));
+            assert!(has_room(account(6, 0), 6) && !has_room(account(6, 3), 4));
+        }
     }
 
     #[test]

@@ -148,15 +148,15 @@ impl Taker<'_> {
             return served.ok_or_else(|| refusal.into());
         }
         let hold = Hold::new(self.app, self.the_match, wanted)?;
-        let count = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
-        let Some(most_bought) = self.the_match.max_seats_per_member.checked_sub(count) else {
-            return self.refuse_too_many(count).await;
-        };
         let reply = answer(&hold)?;
         let mut patience = Patience::default();
         loop {
             let now = self.app.clock.now();
-            let writes = self.writes(&hold, &reply, most_bought, now)?;
+            let account = keys::account(&hold.match_id, self.member_id);
+            let Some(account) = account::open(account, &hold, self.the_match, now) else {
+                return self.refuse_too_many(&hold).await;
+            };
+            let writes = self.writes(account, &hold, &reply, now)?;
             match self.app.table(TABLE).transact(writes, &mut patience).await {
                 Ok(()) => return Ok(reply),
                 Err(WriteError::Refused(refusals)) => {
@@ -175,15 +175,14 @@ impl Taker<'_> {
 
     fn writes(
         &self,
+        account: Write,
         hold: &Hold,
         reply: &Reply,
-        most_bought: u32,
         now: Instant,
     ) -> Result<Vec<Write>, Problem> {
         let until = Instant::from_millis(hold.held_until_ms);
-        let account = keys::account(&hold.match_id, self.member_id);
         let mut writes = vec![
-            account::open(account, &hold.hold_id, &hold.seats, until, now, most_bought),
+            account,
             Write::put(item(keys::hold(self.member_id, &hold.hold_id), hold)?)
                 .when("attribute_not_exists(pk)"),
         ];
@@ -212,8 +211,7 @@ impl Taker<'_> {
         }
         if let Some(account) = refusals.take(ACCOUNT).flatten() {
             let account: Account = read(account)?;
-            let count = u32::try_from(hold.seats.len()).unwrap_or(u32::MAX);
-            return match account.refusal(self.the_match, count, now) {
+            return match account.refusal(self.the_match, hold.seats.len(), now) {
                 Some(refusal) => Err(refusal.into()),
                 None => Err(Problem::internal("an account refused without a reason").into()),
             };
@@ -225,7 +223,7 @@ impl Taker<'_> {
 
     /// Refuses more seats than anybody may have, unless something else comes
     /// first. No condition has told, so it is read.
-    async fn refuse_too_many(&self, count: u32) -> Result<Reply, NotHeld> {
+    async fn refuse_too_many(&self, hold: &Hold) -> Result<Reply, NotHeld> {
         let account_key = keys::account(&self.the_match.match_id, self.member_id);
         let kept_key = self.idempotency.map(Idempotency::key);
         let table = self.app.table(TABLE);
@@ -235,7 +233,7 @@ impl Taker<'_> {
             return Ok(served);
         }
         let account: Account = account.map(read).transpose()?.unwrap_or_default();
-        let refusal = account.refusal(self.the_match, count, self.app.clock.now());
+        let refusal = account.refusal(self.the_match, hold.seats.len(), self.app.clock.now());
         Err(refusal.unwrap_or(Refusal::SeatLimitExceeded { left: 0 }).into())
     }
 

@@ -37,6 +37,7 @@ pub mod choose;
 pub mod count_seats;
 pub mod enter_queue;
 pub mod entry;
+pub mod events;
 pub mod get_booking_options;
 pub mod get_match;
 pub mod get_order;

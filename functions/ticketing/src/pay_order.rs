@@ -144,11 +144,8 @@ impl Payment<'_> {
             return Outcome::RefundDue(None);
         }
         let key = self.account_key();
-        if account.open_id.as_deref() == Some(order.order_id.as_str()) {
-            return Outcome::Sold(account::buy_open(key, &order.order_id, &order.seats));
-        }
-        if account.has_room(&self.the_match, order.seats.len(), now) {
-            return Outcome::Sold(account::buy_late(key, account, &order.seats));
+        if account.has_room(&self.the_match, &order.order_id, order.seats.len(), now) {
+            return Outcome::Sold(account::buy(key, account, &order.order_id, &order.seats));
         }
         Outcome::RefundDue(Some(account::as_seen(Write::check(key), account)))
     }

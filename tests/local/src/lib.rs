@@ -33,6 +33,7 @@ pub mod faults;
 mod gateway;
 mod key;
 pub mod link;
+mod pay;
 mod pool;
 mod routes;
 mod sample;
@@ -47,6 +48,7 @@ use std::path::PathBuf;
 
 pub use cloud::{Cloud, Options, StartError, UnknownFunction};
 pub use key::{DevKey, KeyError, public_keys};
+pub use pay::pay;
 pub use sample::SampleError;
 pub use server::{ServeError, Served};
 pub use sources::Settled;

@@ -11,6 +11,7 @@ use platform::auth::Role;
 use platform::clock::Clock;
 use platform::lambda::to_api_gateway;
 use platform::telemetry;
+use ticketing::ids::OrderId;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -51,6 +52,8 @@ enum Command {
     },
     /// Runs a function once on an event and prints its answer.
     Invoke(Invoke),
+    /// Tells a running local cloud of a payment, signed, and prints its answer.
+    Pay(Pay),
 }
 
 #[derive(Args)]
@@ -94,6 +97,17 @@ struct Invoke {
     /// The data to run it on; sample data without.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct Pay {
+    /// The order's id.
+    order: OrderId,
+    /// What was paid, in the smallest unit of the currency.
+    amount: u64,
+    /// Where the API answers.
+    #[arg(long, default_value = "http://127.0.0.1:9000")]
+    url: String,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -149,6 +163,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         }
         Command::PublicKeys { files } => print(&local::public_keys(&files)?),
         Command::Invoke(invoke) => tokio::runtime::Runtime::new()?.block_on(run_once(&invoke)),
+        Command::Pay(pay) => tokio::runtime::Runtime::new()?.block_on(pay_once(&pay)),
     }
 }
 
@@ -210,6 +225,17 @@ async fn run_once(invoke: &Invoke) -> Result<(), Box<dyn Error>> {
     print(&serde_json::to_string_pretty(&answer)?)
 }
 
+async fn pay_once(pay: &Pay) -> Result<(), Box<dyn Error>> {
+    let (key, now) = (DevKey::of_checkout()?, Clock::System.now());
+    let sent = local::pay(&pay.url, &key, &pay.order, pay.amount, now).await;
+    let (status, answer) = sent.map_err(|error| {
+        let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        format!("no answer from {}: {cause}; run `cargo local`, or give its --url", pay.url)
+    })?;
+    print(&answer)?;
+    if (200..300).contains(&status) { Ok(()) } else { Err(format!("answered {status}").into()) }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -240,6 +266,10 @@ mod tests {
             "local event",
             "local invoke enroll",
             "local public-keys",
+            "local pay",
+            "local pay x 9000",
+            "local pay 01941f29-7c00-7000-8000-000000000001",
+            "local pay 01941f29-7c00-7000-8000-000000000001 90.00",
             "local fly",
         ] {
             assert_eq!(parse(line).err().unwrap().exit_code(), 2, "{line}");

@@ -181,6 +181,26 @@ fn what_waits_in_streams_and_queues_arrives_after_a_kill() {
 }
 
 #[test]
+fn a_signed_payment_pays_the_order_of_the_sample_data() {
+    let local = Running::start(&[]);
+    let url = format!("http://{}/", local.api);
+    let order = "01941f29-7c00-7000-8000-0000000000c3";
+    let wrong = run(&["pay", order, "1", "--url", &url]);
+    assert_eq!(wrong.status.code(), Some(1));
+    let answer: Value = serde_json::from_slice(&wrong.stdout).expect("JSON");
+    assert_eq!((&answer["code"], &answer["amount"]), (&"AMOUNT_MISMATCH".into(), &9_000.into()));
+    let answer = printed(&["pay", order, "9000", "--url", &url]);
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!((&answer["orderId"], &answer["status"]), (&order.into(), &"PAID".into()));
+    let again = run(&["pay", order, "9000", "--url", &url]);
+    assert!(String::from_utf8_lossy(&again.stdout).contains("ORDER_PAID"), "{again:?}");
+    drop(local);
+    let nobody = run(&["pay", order, "9000", "--url", &url]);
+    assert_eq!((nobody.status.code(), nobody.stdout.len()), (Some(1), 0));
+    assert!(String::from_utf8_lossy(&nobody.stderr).contains("cargo local"), "{nobody:?}");
+}
+
+#[test]
 fn every_event_runs_and_answers_well() {
     let events = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../events"));
     let mut ran = 0;
@@ -188,7 +208,9 @@ fn every_event_runs_and_answers_well() {
         let path = entry.expect("an entry").path();
         let function = path.file_stem().expect("a name").to_string_lossy().into_owned();
         let event = printed(&["event", &function]);
-        assert!(!event.contains("Bearer TOKEN"), "{function} has no token");
+        for open in ["Bearer TOKEN", "\"PASS\"", "\"SIGNATURE\""] {
+            assert!(!event.contains(open), "{open} is left open in the event of {function}");
+        }
         let answer = printed(&["invoke", &function, path.to_str().expect("a path of text")]);
         let answer: Value = serde_json::from_str(&answer).expect("JSON");
         if answer.get("statusCode").is_some() {

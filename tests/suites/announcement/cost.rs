@@ -157,7 +157,7 @@ async fn a_window_costs_by_what_it_counts_and_not_by_how_often() {
         let counted = world.cloud.invoke_event("count-announcements", event).await.unwrap();
         let usage = counted.usage;
         costs.push((usage.total_calls(), usage.write_units));
-        assert!(usage.read_units <= 34.0, "{usage:?}");
+        assert!(usage.read_units <= 18.0, "{usage:?}");
     }
     assert_eq!(costs[0], costs[1]);
     assert_eq!(costs[0].0, 3);

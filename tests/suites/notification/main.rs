@@ -7,6 +7,7 @@ mod dead_letters;
 mod delivery;
 mod list_notifications;
 mod notify;
+mod orders;
 mod read_notification;
 mod relay;
 mod schedules;

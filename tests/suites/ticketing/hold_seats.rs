@@ -2,7 +2,7 @@
 
 use local::faults::Fault;
 use serde_json::json;
-use suites::{World, count, race};
+use suites::World;
 
 #[tokio::test]
 async fn seats_are_held_for_as_long_as_the_match_says() {
@@ -185,38 +185,4 @@ async fn a_lost_answer_is_no_refusal_by_ones_own_hold() {
         let again = again.refused(409, "HOLD_EXISTS");
         assert_eq!(again.json["existing"], held.json["holdId"], "{fault:?}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_who_want_one_seat_one_gets_it() {
-    let world = World::start().await;
-    world.a_match("final", json!({})).await;
-    let world = &world;
-    let answers = race(0..80, |n| async move {
-        world.admitted("final", &format!("m{n}")).hold("final", &["A-1-1"]).await
-    })
-    .await;
-    assert_eq!((count(&answers, 201), count(&answers, 409)), (1, 79));
-    assert!(answers.iter().all(|answer| answer.status == 201 || answer.code() == "SEAT_TAKEN"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_devices_of_one_member_make_one_hold() {
-    let world = World::start().await;
-    world.a_match("final", json!({})).await;
-    let caller = world.admitted("final", "m");
-    let seats: Vec<String> = (0..80).map(|n| format!("B-{}-{}", n / 10 + 1, n % 10 + 1)).collect();
-    let answers = race(&seats, |seat| caller.hold("final", std::slice::from_ref(seat))).await;
-    assert_eq!(count(&answers, 201), 1);
-    let held = answers.iter().find(|answer| answer.status == 201).unwrap();
-    for refused in answers.iter().filter(|answer| answer.status != 201) {
-        assert_eq!(refused.code(), "HOLD_EXISTS");
-        assert_eq!(refused.json["existing"], held.json["holdId"]);
-    }
-    let free = seats.iter().filter(|seat| seat.as_str() != held.json["seats"][0]);
-    let others = race(free.enumerate(), |(n, seat)| {
-        let world = &world;
-        async move { world.admitted("final", &format!("o{n}")).hold("final", &[seat]).await }
-    });
-    assert_eq!(count(&others.await, 201), 79, "no other seat was touched");
 }

@@ -199,6 +199,24 @@ async fn a_late_payment_beside_an_open_hold_is_taken_within_the_limit() {
 }
 
 #[tokio::test]
+async fn of_two_lapsed_orders_only_as_many_are_sold_as_the_limit_allows() {
+    for first_paid in [0, 1] {
+        let world = World::start().await;
+        world.a_match("final", json!({ "maxSeatsPerMember": 3 })).await;
+        let mut orders = Vec::new();
+        for seats in [["A-1-1", "A-1-2"], ["A-2-1", "A-2-2"]] {
+            orders.push(world.admitted("final", "m").ordered("final", &seats).await);
+            world.clock.advance(10 * MINUTE_MS);
+        }
+        let paid = world.pay(&orders[first_paid], "p-1", 18_000).await.expect(200);
+        assert_eq!(paid.json["status"], "PAID");
+        let owed = world.pay(&orders[1 - first_paid], "p-2", 18_000).await.expect(200);
+        assert_eq!(owed.json["status"], "REFUND_DUE");
+        world.assert_seats_sound(3).await;
+    }
+}
+
+#[tokio::test]
 async fn an_order_in_time_is_sold_also_when_the_limit_went_down() {
     let world = World::start().await;
     world.a_match("final", json!({})).await;
