@@ -210,7 +210,7 @@ impl Run {
         }
         let (random, met) = (Rng::with_seed(seed), BTreeSet::new());
         let model = Model { now: world.clock.now().as_millis(), ..Model::default() };
-        let members = if seed % 2 == 0 { MEMBERS.len() } else { 1 };
+        let members = if seed.is_multiple_of(2) { MEMBERS.len() } else { 1 };
         Self { world, random, model, members, payments: 0, met }
     }
 
