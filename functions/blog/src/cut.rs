@@ -4,8 +4,6 @@
 pub const TITLE: usize = 100;
 /// The most characters of an excerpt.
 pub const EXCERPT: usize = 200;
-/// Of how many characters of a body its excerpt is made.
-const LOOKED_AT: usize = 2_000;
 
 /// The first `most` characters of `text`, with an ellipsis if there are more.
 pub fn cut(text: &str, most: usize) -> String {
@@ -18,9 +16,17 @@ pub fn cut(text: &str, most: usize) -> String {
 
 /// How a body begins, on one line.
 pub fn excerpt(body: &str) -> String {
-    let beginning: String = body.chars().take(LOOKED_AT).collect();
-    let words: Vec<&str> = beginning.split_whitespace().collect();
-    cut(&words.join(" "), EXCERPT)
+    let mut line = String::new();
+    for word in body.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(EXCERPT + 1)); // one more tells that it goes on
+        if line.chars().count() > EXCERPT {
+            break;
+        }
+    }
+    cut(&line, EXCERPT)
 }
 
 #[cfg(test)]
@@ -41,5 +47,11 @@ mod tests {
         let long = excerpt(&"🎟 ".repeat(100_000));
         assert_eq!(long.chars().count(), EXCERPT + 1);
         assert!(long.ends_with('…'));
+        let word = "a".repeat(EXCERPT);
+        assert_eq!(excerpt(&word), word);
+        assert_eq!(excerpt(&format!("{word} b")), format!("{word}…"));
+        assert_eq!(excerpt(&format!("{word}b")), format!("{word}…"));
+        assert_eq!(excerpt(&format!("{}Hello", "\n".repeat(100_000))), "Hello");
+        assert_eq!(excerpt(&format!("a{}b", " ".repeat(100_000))), "a b");
     }
 }

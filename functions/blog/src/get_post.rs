@@ -4,14 +4,13 @@
 //! the view. Drafts have no views, since nobody but their author and staff sees
 //! them.
 
-use platform::auth;
 use platform::problem::UNAUTHENTICATED;
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Problem, Reply, Request, audience, auth, http};
 
 use crate::ids::PostId;
 use crate::post::Status;
 use crate::refusal::Refusal;
-use crate::{audience, posts, views};
+use crate::{posts, views};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-post", |a, r| Box::pin(handle(a, r)));

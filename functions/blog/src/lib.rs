@@ -27,7 +27,6 @@
 //! once for each post and window, and not once for each view. The stream has
 //! keys only, since nobody needs the bodies in it.
 
-pub mod audience;
 pub mod count_views;
 pub mod create_post;
 pub mod cut;

@@ -58,5 +58,9 @@ pub const EVENTS: QueueName = QueueName("EVENTS_QUEUE_URL");
 pub const DEAD_LETTERS: QueueName = QueueName("EVENTS_DEAD_LETTER_QUEUE_URL");
 
 /// The tables whose changes become events.
-pub const SOURCES: &[Source] =
-    &[enrollment::events::SOURCE, schedule::events::SOURCE, ticketing::events::SOURCE];
+pub const SOURCES: &[Source] = &[
+    announcement::events::SOURCE,
+    enrollment::events::SOURCE,
+    schedule::events::SOURCE,
+    ticketing::events::SOURCE,
+];

@@ -153,9 +153,50 @@ impl App {
 
     /// A new UUIDv7 with the clock's time.
     pub fn new_id(&self) -> String {
+        self.id_at(self.now_ms())
+    }
+
+    /// A new UUIDv7 that comes after `earlier`, which may be from an environment
+    /// whose clock is ahead: it has the clock's time, or else the millisecond
+    /// after that of `earlier`.
+    pub fn new_id_after(&self, earlier: &str) -> String {
+        let digits = earlier.chars().filter(|c| *c != '-').take(12).collect::<String>();
+        let earlier_ms = u64::from_str_radix(&digits, 16).unwrap_or(0);
+        self.id_at(self.now_ms().max(earlier_ms + 1))
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.clock.now().as_millis()).unwrap_or(0)
+    }
+
+    fn id_at(&self, at_ms: u64) -> String {
         let mut bytes = [0; 10];
         self.random.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
-        let at_ms = u64::try_from(self.clock.now().as_millis()).unwrap_or(0);
         uuid::Builder::from_unix_timestamp_millis(at_ms, &bytes).into_uuid().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Instant;
+
+    #[test]
+    fn an_id_comes_after_another_whatever_the_clocks_say() {
+        let config = SdkConfig::builder()
+            .behavior_version(aws_config::BehaviorVersion::latest())
+            .region(aws_config::Region::new("us-east-1"))
+            .build();
+        let clock = Clock::manual(Instant::from_millis(1_900_000_000_000));
+        let random = fastrand::Rng::with_seed(1);
+        let app = App::new(Settings::default(), clock, random, Clients::of(&config)).unwrap();
+        let ahead = app.id_at(1_900_000_000_500);
+        let after = app.new_id_after(&ahead);
+        let time = |id: &str| id.chars().take(13).collect::<String>();
+        assert!(after > ahead, "{after} {ahead}");
+        assert_eq!(time(&after), time(&app.id_at(1_900_000_000_501)));
+        app.clock.advance(1_000);
+        assert_eq!(time(&app.new_id_after(&after)), time(&app.new_id()));
+        assert!(app.new_id_after("") > after);
     }
 }

@@ -111,9 +111,14 @@ pub struct Event {
 
 impl Event {
     /// The thing it is about, as the group of its messages: a queue keeps the
-    /// order within a group.
+    /// order within a group, and so hands over one after the other. Of an
+    /// announcement many members hear at once, so each of them is a group.
     pub fn group(&self) -> String {
-        format!("{}-{}", self.aggregate.as_str(), self.aggregate_id)
+        let of = match self.aggregate {
+            Aggregate::Schedule | Aggregate::Student | Aggregate::Order => &self.aggregate_id,
+            Aggregate::Announcement => &self.member_id,
+        };
+        format!("{}-{of}", self.aggregate.as_str())
     }
 }
 

@@ -163,8 +163,17 @@ impl<T: Serialize + DeserializeOwned> Page<T> {
     /// Reads `?limit=` (1 to 100, default 20) and `?cursor=` of the list named
     /// `list` (see [`cursor::encode`]).
     pub fn of(request: &Request, list: impl Into<String>) -> Result<Self, Problem> {
+        Self::with_default(request, list, 20)
+    }
+
+    /// Likewise, with `default` items where there is no `?limit=`.
+    pub fn with_default(
+        request: &Request,
+        list: impl Into<String>,
+        default: usize,
+    ) -> Result<Self, Problem> {
         let list = list.into();
-        let limit = query::<usize>(request, "limit")?.unwrap_or(20);
+        let limit = query::<usize>(request, "limit")?.unwrap_or(default);
         if !(1..=100).contains(&limit) {
             return Err(Problem::invalid("limit", "expected 1 to 100"));
         }

@@ -7,6 +7,7 @@
 //! the local cloud calls the very same [`lambda::Function`].
 
 pub mod app;
+pub mod audience;
 pub mod auth;
 pub mod cache;
 pub mod clock;
@@ -28,6 +29,8 @@ pub mod stripes;
 pub mod table;
 pub mod telemetry;
 pub mod text;
+pub mod views;
+pub mod windows;
 
 pub use app::App;
 pub use http::{Reply, Request};

@@ -49,6 +49,9 @@ pub const VERSION_MISMATCH: Kind = Kind::new(
 );
 /// The body is larger than any operation takes.
 pub const BODY_TOO_LARGE: Kind = Kind::new(413, "BODY_TOO_LARGE", "The body is too large.");
+/// The caller asks far more often than it was told to.
+pub const TOO_MANY_REQUESTS: Kind =
+    Kind::new(429, "TOO_MANY_REQUESTS", "You ask too often: wait as long as you were told.");
 /// A failure of ours; the log has the cause.
 pub const INTERNAL: Kind = Kind::new(500, "INTERNAL", "Something went wrong on our side.");
 /// Throttled or contended past the budget, or the outcome is unknown.
@@ -64,6 +67,7 @@ pub const KINDS: &[Kind] = &[
     IDEMPOTENCY_KEY_REUSED,
     VERSION_MISMATCH,
     BODY_TOO_LARGE,
+    TOO_MANY_REQUESTS,
     INTERNAL,
     BUSY,
 ];

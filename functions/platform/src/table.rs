@@ -15,10 +15,11 @@ use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use aws_sdk_dynamodb::types::{
     CancellationReason, ConditionCheck, ConsumedCapacity, Delete, KeysAndAttributes, Put,
-    ReturnConsumedCapacity, TransactWriteItem, Update,
+    ReturnConsumedCapacity, ReturnValue, TransactWriteItem, Update,
 };
 use futures_util::future::try_join_all;
 use tokio::time::Instant;
@@ -49,6 +50,11 @@ pub fn s(text: impl Into<String>) -> AttributeValue {
 /// A number attribute.
 pub fn n(number: impl std::fmt::Display) -> AttributeValue {
     AttributeValue::N(number.to_string())
+}
+
+/// A binary attribute.
+pub fn bytes(bytes: impl Into<Vec<u8>>) -> AttributeValue {
+    AttributeValue::B(Blob::new(bytes))
 }
 
 /// A set of strings. It must not be empty.
@@ -547,18 +553,39 @@ impl<'a> Table<'a> {
     /// answer it could count twice. So [`WriteError::Unknown`] means that it may
     /// have been added, and any other error that it was not.
     pub async fn add(&self, key: Key, attribute: &str, amount: u64) -> Result<(), WriteError> {
+        self.send_add(key, attribute, amount, ReturnValue::None).await.map(drop)
+    }
+
+    /// Like [`Table::add`], and tells the whole item as this addition left it.
+    pub async fn add_and_get(
+        &self,
+        key: Key,
+        attribute: &str,
+        amount: u64,
+    ) -> Result<Item, WriteError> {
+        self.send_add(key, attribute, amount, ReturnValue::AllNew).await
+    }
+
+    async fn send_add(
+        &self,
+        key: Key,
+        attribute: &str,
+        amount: u64,
+        wanted: ReturnValue,
+    ) -> Result<Item, WriteError> {
         self.app.meter.called(self.name, "UpdateItem");
         let sent = self.app.clients.dynamodb.update_item().table_name(self.name);
         let sent = sent
             .set_key(Some(key.into_item()))
             .update_expression("ADD #attribute :amount")
             .expression_attribute_names("#attribute", attribute)
-            .expression_attribute_values(":amount", n(amount));
+            .expression_attribute_values(":amount", n(amount))
+            .return_values(wanted);
         let sent = sent.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await;
         let error = match sent {
             Ok(done) => {
                 self.app.meter.wrote(units(done.consumed_capacity.as_slice()));
-                return Ok(());
+                return Ok(done.attributes.unwrap_or_default());
             }
             Err(error) => error,
         };

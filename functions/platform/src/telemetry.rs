@@ -19,6 +19,7 @@ use crate::lambda::{Failed, Outcome};
 
 /// The crates whose log lines show no body, at any level: our own.
 pub const OURS: &[&str] = &[
+    "announcement",
     "blog",
     "enrollment",
     "identity",

@@ -11,6 +11,18 @@
 //! | put-match | read match; write match | `version` seen | consistent, 1 RCU each 4 KB; 1 transaction, 2 WCU each KB, 2 for `index1` |
 //! | get-match, and all below | read match | | consistent, 1 RCU each 4 KB, remembered 5 s |
 //! | list-matches | query `index1` | | eventual, remembered 1 s |
+//! | enter-queue | next number of a lane; newest entry | ; older than this one | 2 updates at once, 1 WCU each |
+//! | get-position | read lane; move its cursor | ; `ticked_at_ms` seen | consistent, 1 RCU, once a second; update, 1 WCU a lane and second |
+//! | take-pass, too early | read lane and entry; move its cursor | ; `ticked_at_ms` seen | consistent, 2 RCU in 1 call; as above |
+//! | take-pass | set the end of the pass in the entry | newest entry, no pass yet | update, 1 WCU |
+//! | list-seat-groups, list-seats, recommend-seats | read the map of each block | | eventual, 0.5 RCU each 4 KB, remembered 1 s |
+//! | recommend-seats | read options and preferences | | consistent, 2 RCU in 1 call |
+//! | recommend-seats, after a lost race | query the block's seats | | consistent, 1 RCU each 4 KB |
+//! | list-seats | read account | | consistent, 1 RCU |
+//! | count-seats | read map, then query the block's seats; write map | `version` seen | consistent, 1 RCU each 4 KB; 1 WCU each KB of the map |
+//! | get-booking-options, get-preferences | read one item | | consistent, 1 RCU |
+//! | put-booking-options, put-preferences | read it; write it unless it says the same | `version` seen | consistent, 1 RCU; 1 transaction, 2 WCU |
+//! | `wishes::of` | read both | | consistent, 2 RCU in 1 call |
 //! | hold-seats | write account, hold, n seats (and kept answer) | nothing open and few enough bought; each seat unsold, and free or lapsed | 1 transaction, 4 + 2n (+ 2) WCU |
 //! | release-hold | read hold; delete hold, write account, n seats | not ordered; each still bears the hold | consistent, 1 RCU; 1 transaction, 4 + 2n WCU |
 //! | place-order | read hold (and kept answer); write hold, account, order, owner, n seats (and kept answer) | not ordered; nothing else open; each seat bears the hold, and its time is not over | consistent, 1–2 RCU; 1 transaction, 8 + 2n (+ 2) WCU |
@@ -21,27 +33,49 @@
 
 pub mod account;
 pub mod cancel_order;
+pub mod choose;
+pub mod count_seats;
+pub mod enter_queue;
+pub mod entry;
 pub mod events;
+pub mod get_booking_options;
 pub mod get_match;
 pub mod get_order;
+pub mod get_position;
+pub mod get_preferences;
 pub mod hold;
 pub mod hold_seats;
 pub mod ids;
 pub mod keys;
+pub mod lane;
 pub mod layout;
 pub mod list_matches;
 pub mod list_orders;
+pub mod list_seat_groups;
+pub mod list_seats;
+pub mod map;
+pub mod maps;
 pub mod matches;
+pub mod options;
 pub mod order;
+pub mod pace;
 pub mod pass;
 pub mod pay_order;
 pub mod place_order;
+pub mod preferences;
+pub mod put_booking_options;
 pub mod put_match;
+pub mod put_preferences;
+pub mod queue;
+pub mod recommend_seats;
 pub mod refusal;
 pub mod release_hold;
 pub mod seats;
 pub mod served;
 pub mod signature;
+pub mod take_pass;
+pub mod ticket;
+pub mod wishes;
 
 use platform::Function;
 use platform::table::TableName;
@@ -51,6 +85,17 @@ pub const FUNCTIONS: &[Function] = &[
     put_match::FUNCTION,
     list_matches::FUNCTION,
     get_match::FUNCTION,
+    enter_queue::FUNCTION,
+    get_position::FUNCTION,
+    take_pass::FUNCTION,
+    list_seat_groups::FUNCTION,
+    list_seats::FUNCTION,
+    recommend_seats::FUNCTION,
+    count_seats::FUNCTION,
+    put_booking_options::FUNCTION,
+    get_booking_options::FUNCTION,
+    put_preferences::FUNCTION,
+    get_preferences::FUNCTION,
     hold_seats::FUNCTION,
     release_hold::FUNCTION,
     place_order::FUNCTION,

@@ -45,6 +45,11 @@ impl Caller {
         Self { call: Arc::clone(&self.call), recorder: Arc::clone(recorder) }
     }
 
+    /// What it sends by, for requests that are not recorded.
+    pub(crate) fn call(&self) -> &dyn Call {
+        &*self.call
+    }
+
     /// Sends once.
     pub(crate) async fn send(&self, request: &Request) -> Result<Answer, Lost> {
         let sent = Instant::now();

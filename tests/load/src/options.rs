@@ -39,6 +39,10 @@ const POSTS: usize = 100_000;
 const POSTS_BY_API: usize = 500;
 /// The most posts of one run.
 const MOST_POSTS: usize = 1_000_000;
+/// Users of `home`, unless said otherwise.
+const HOME_USERS: usize = 100;
+/// How long they go on, in seconds.
+const HOME_SECONDS: u64 = 30;
 /// The most changes of one `relay` run.
 const MOST_EVENTS: usize = 1_000_000;
 
@@ -60,6 +64,8 @@ pub(crate) enum Scenario {
     MixedFlow(MixedFlow),
     /// Everybody reads the same few posts of many.
     PopularPosts(PopularPosts),
+    /// Everybody opens home, and marks and checks the same announcements.
+    Home(Home),
     /// The relay alone turns changes into messages.
     Relay(Relay),
     /// Serves a local cloud to the process that started this one.
@@ -130,6 +136,14 @@ pub(crate) struct PopularPosts {
     pub(crate) common: Common,
 }
 
+/// Options of `home`.
+#[derive(Debug, Args)]
+pub(crate) struct Home {
+    /// What every scenario takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
 /// Options of `relay`.
 #[derive(Debug, Args)]
 pub(crate) struct Relay {
@@ -147,7 +161,7 @@ pub(crate) struct Common {
     /// Users at the same time [default: 100, in mixed-flow 90, in popular-posts 1000]
     #[arg(long, value_name = "N")]
     users: Option<usize>,
-    /// Stops the measured phase after so many seconds [default: in popular-posts 30, else never]
+    /// Stops the measured phase after so many seconds [default: in popular-posts and home 30, else never]
     #[arg(long, value_name = "N")]
     pub(crate) seconds: Option<u64>,
     /// Where the API answers; without it, a local cloud is started
@@ -190,6 +204,7 @@ impl Options {
             Scenario::HotCourse(_)
             | Scenario::MixedFlow(_)
             | Scenario::PopularPosts(_)
+            | Scenario::Home(_)
             | Scenario::Relay(_) => None,
         }
     }
@@ -199,6 +214,7 @@ impl Options {
             Scenario::HotCourse(hot_course) => hot_course.check(),
             Scenario::MixedFlow(mixed_flow) => mixed_flow.check(),
             Scenario::PopularPosts(popular_posts) => popular_posts.check(),
+            Scenario::Home(home) => home.check(),
             Scenario::Relay(relay) => relay.check(),
             Scenario::ServeCloud(_) => Ok(()),
         }
@@ -300,6 +316,25 @@ impl PopularPosts {
     }
 }
 
+impl Home {
+    /// How many users there are.
+    pub(crate) fn users(&self) -> usize {
+        self.common.users.unwrap_or(HOME_USERS)
+    }
+
+    /// How long they go on.
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_secs(self.common.seconds.unwrap_or(HOME_SECONDS))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.time().is_zero() {
+            return Err("--seconds must be at least 1".into());
+        }
+        self.common.check(self.users())
+    }
+}
+
 impl Relay {
     fn check(&self) -> Result<(), String> {
         if !(1..=MOST_EVENTS).contains(&self.events) {
@@ -393,6 +428,9 @@ mod tests {
             "popular-posts",
             "popular-posts --posts 100 --users 10000 --hot 1 --seconds 5 --data-dir d --html r.html",
             "popular-posts --url http://127.0.0.1:9000 --posts 1000 --hot 0",
+            "home",
+            "home --users 600 --seconds 60 --seed 1 --json r.json --html r.html --data-dir d",
+            "home --url http://127.0.0.1:9000 --token-key k",
             "relay --events 1000 --seed 1 --json r.json --data-dir d",
         ] {
             assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
@@ -430,6 +468,8 @@ mod tests {
             ("popular-posts --seconds 0", "at least 1"),
             ("popular-posts --users 0", "at least 1"),
             ("popular-posts --url http://x --data-dir d", "cannot be used with"),
+            ("home --seconds 0", "at least 1"),
+            ("home --users 0", "at least 1"),
             ("relay --events 0", "from 1"),
             ("relay --url http://x", "leave --url"),
             ("relay --users 5", "leave --url"),

@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::ceiling;
 use crate::cloud::Cloud;
 use crate::error::Error;
-use crate::options::{Common, HotCourse, MixedFlow, Options, PopularPosts, Scenario};
+use crate::options::{Common, Home, HotCourse, MixedFlow, Options, PopularPosts, Scenario};
 use crate::peer;
 use crate::record::Samples;
 use crate::report::{Ceiling, Measured, Operation, Part, Phase, Ratio, Report};
-use crate::scenarios::{Outcome, hot_course, mixed_flow, popular_posts, relay};
+use crate::scenarios::{Outcome, home, hot_course, mixed_flow, popular_posts, relay};
 use crate::users::Users;
 
 /// The least that our rate should be of the peer's.
@@ -27,6 +27,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         Scenario::HotCourse(options) => &options.common,
         Scenario::MixedFlow(options) => &options.common,
         Scenario::PopularPosts(options) => &options.common,
+        Scenario::Home(options) => &options.common,
         Scenario::Relay(options) => &options.common,
         Scenario::ServeCloud(_) => return Ok(true), // it has been served already
     };
@@ -38,6 +39,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         Scenario::HotCourse(options) => hot_course(options, seed).await?,
         Scenario::MixedFlow(options) => mixed_flow(options, seed).await?,
         Scenario::PopularPosts(options) => popular_posts(options, seed).await?,
+        Scenario::Home(options) => home(options, seed).await?,
         Scenario::Relay(options) => relay::run(options, seed).await?,
         Scenario::ServeCloud(_) => return Ok(true),
     };
@@ -92,6 +94,17 @@ async fn popular_posts(options: &PopularPosts, seed: u64) -> Result<Report, Erro
     let users = Users { at_most: None, ..users(common, options.users(), &cloud) };
     let outcome = popular_posts::run(&cloud, &users, options.shape(), seed).await?;
     let report = report("popular-posts", &cloud, &users, seed, outcome);
+    cloud.stop().await;
+    Ok(report)
+}
+
+async fn home(options: &Home, seed: u64) -> Result<Report, Error> {
+    let common = &options.common;
+    let cloud = open(common, options.users(), seed, false).await?;
+    // They stop by themselves when their time is over.
+    let users = Users { at_most: None, ..users(common, options.users(), &cloud) };
+    let outcome = home::run(&cloud, &users, options.time(), seed).await?;
+    let report = report("home", &cloud, &users, seed, outcome);
     cloud.stop().await;
     Ok(report)
 }

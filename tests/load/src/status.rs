@@ -80,6 +80,8 @@ pub(crate) struct Usage {
     pub(crate) unknown_outcomes: u64,
     /// Writes that were given up, though the request succeeded.
     pub(crate) dropped_writes: u64,
+    /// Execution environments that it has.
+    pub(crate) environments: u64,
 }
 
 /// What one request cost on average.
@@ -127,6 +129,7 @@ impl Usage {
             write_units: self.write_units - earlier.write_units,
             unknown_outcomes: self.unknown_outcomes.saturating_sub(earlier.unknown_outcomes),
             dropped_writes: self.dropped_writes.saturating_sub(earlier.dropped_writes),
+            environments: self.environments,
         }
     }
 
@@ -174,7 +177,7 @@ mod tests {
         let page = r#"{"functions": {"enroll": {"requests": 2, "calls": 3, "read_units": 0.5,
             "write_units": 16.0, "environments": 1, "statuses": {"201": 2}}}, "queues": {}}"#;
         let status: Status = serde_json::from_str(page).unwrap();
-        assert_eq!(status.of("enroll").calls, 3);
+        assert_eq!((status.of("enroll").calls, status.of("enroll").environments), (3, 1));
         assert_eq!(status.of("drop"), Usage::default());
         assert_eq!(status.waiting(), None);
     }

@@ -137,6 +137,8 @@ fn a_small_mixed_flow_keeps_every_promise_and_reports_it() {
     assert!(page.contains("<svg") && !page.contains("class=\"BROKEN\""), "rate {rate}");
 }
 
+const RANKING: &str = "the ranking costs eight queries a second and environment";
+
 #[test]
 fn popular_posts_keep_every_promise_and_a_folder_keeps_them() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -161,10 +163,9 @@ fn popular_posts_keep_every_promise_and_a_folder_keeps_them() {
     assert_eq!(code, Some(0), "{text}");
     let first = report();
     let invariants = first["invariants"].as_array().expect("a list");
-    assert!(
-        invariants.len() >= 8 && invariants.iter().all(|i| i["held"] == true),
-        "{invariants:?}"
-    );
+    // So few users in so short a time may ask too seldom to tell of all.
+    let is_kept = |i: &Value| i["held"] == true || (i["name"] == RANKING && i["held"].is_null());
+    assert!(invariants.len() >= 8 && invariants.iter().all(is_kept), "{invariants:?}");
     let operations = first["by_operation"].as_object().expect("operations");
     assert_eq!(operations.len(), 3, "{operations:?}");
     assert!(operations["list-posts"]["p99_over_p50"].is_number());
@@ -184,6 +185,36 @@ fn popular_posts_keep_every_promise_and_a_folder_keeps_them() {
 }
 
 #[test]
+fn home_keeps_every_promise_in_a_cloud_of_its_own_and_behind_a_url() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = folder.path().join("report.json");
+    let run = |more: &[&str]| {
+        let mut arguments: Vec<&str> = "home --users 8 --seconds 4 --seed 1".split(' ').collect();
+        arguments.extend(["--json", json.to_str().expect("text")]);
+        arguments.extend(more);
+        let output = load(&arguments);
+        let text = [output.stdout, output.stderr].concat();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&text));
+        let json = std::fs::read_to_string(&json).expect("the report");
+        serde_json::from_str::<Value>(&json).expect("JSON")
+    };
+    let report = run(&["--environments", "4"]);
+    let invariants = report["invariants"].as_array().expect("a list");
+    assert!(invariants.len() >= 9, "{invariants:?}");
+    let broken: Vec<&Value> = invariants.iter().filter(|i| i["held"] == false).collect();
+    assert!(broken.is_empty(), "{broken:?}");
+    let operations = report["by_operation"].as_object().expect("operations");
+    assert_eq!(operations.len(), 6, "{operations:?}");
+    assert!(report["operations"]["count-announcements"]["write_units"].is_number());
+    assert!(report["operations"]["refresh-home"]["requests"].as_u64() >= Some(2));
+
+    let cloud = Cloud::start("0", &folder.path().join("data"));
+    let url = format!("http://{}", cloud.address);
+    let report = run(&["--url", &url]);
+    assert_eq!(report["operations"]["put-announcement"]["requests"], 120);
+}
+
+#[test]
 fn popular_posts_behind_a_url_are_created_first_and_told_by_the_list() {
     let folder = tempfile::tempdir().expect("a folder");
     let cloud = Cloud::start("0", &folder.path().join("data"));
@@ -199,7 +230,7 @@ fn popular_posts_behind_a_url_are_created_first_and_told_by_the_list() {
     let report: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(report["operations"]["create-post"]["requests"], 130);
     let invariants = report["invariants"].as_array().expect("a list");
-    let unchecked: Vec<&Value> =
-        invariants.iter().filter(|i| i["held"].is_null()).map(|i| &i["name"]).collect();
+    let unchecked = invariants.iter().filter(|i| i["held"].is_null()).map(|i| &i["name"]);
+    let unchecked: Vec<&Value> = unchecked.filter(|name| *name != RANKING).collect();
     assert_eq!(unchecked, ["views of a post = sum of its stripes"]);
 }

@@ -34,6 +34,7 @@ const SYSTEMS: &[&[Function]] = &[
     notification::FUNCTIONS,
     blog::FUNCTIONS,
     ticketing::FUNCTIONS,
+    announcement::FUNCTIONS,
 ];
 
 /// Lies in a data folder that is complete: with sample data, or begun without.

@@ -14,7 +14,9 @@ use crate::{DevKey, in_checkout, sample};
 const TOKEN: &str = "Bearer TOKEN";
 /// What stands for the refresh token of the session in the sample data.
 const REFRESH_TOKEN: &str = "REFRESH_TOKEN";
-/// What stands for a pass of the staff for the match in the sample data.
+/// What stands for a ticket of the staff for the match in the sample data.
+const TICKET: &str = "\"TICKET\"";
+/// What stands for a pass of the staff for that match.
 const PASS: &str = "\"PASS\"";
 /// What stands for the signature of the body.
 const SIGNATURE: &str = "\"SIGNATURE\"";
@@ -56,6 +58,7 @@ pub fn filled(path: &Path, key: &DevKey, now: Instant) -> Result<String, EventEr
     let token = key.token(sample::STAFF, Role::Staff, now, TOKEN_LIFETIME_S);
     let text = text.replace(TOKEN, &format!("Bearer {token}"));
     let text = text.replace(REFRESH_TOKEN, &sample::refresh_token(key));
+    let text = text.replace(TICKET, &format!("\"{}\"", sample::ticket(key)));
     let text = text.replace(PASS, &format!("\"{}\"", sample::pass(key, now)));
     let event: Value = serde_json::from_str(&text).unwrap_or_default();
     let body = event["body"].as_str().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Sample data: six courses, twenty students and their members, a match, and some
-//! posts to try things with, and what the example events name.
+//! Sample data: six courses, twenty students and their members, a match, some posts
+//! and announcements to try things with, and what the example events name.
 //!
 //! It is written through the functions themselves, but for what has an id that
 //! is known beforehand: members, a schedule, a notification, posts.
@@ -21,11 +21,13 @@ use platform::signed::Signer;
 use platform::table::{Item, TableName, item, strings};
 use schedule::schedule::{ProgressStatus, Schedule};
 use schedule::wanted::Wanted;
+use serde::Serialize;
 use serde_json::{Value, json};
 use ticketing::hold::Hold;
 use ticketing::keys;
 use ticketing::order::{Order, Owner};
 use ticketing::pass::Pass;
+use ticketing::ticket::Ticket;
 
 use crate::DevKey;
 use crate::cloud::Cloud;
@@ -68,8 +70,9 @@ const PASSWORD: &str = "hotseat-demo";
 /// The staff member's session.
 const SESSION: &str = "sample";
 
-/// The match that is on sale.
+/// The match that is on sale, and the staff member's entry in its queue.
 const MATCH: &str = "final";
+const ENTRY: &str = "01941f29-7c00-7000-8000-0000000000d1";
 
 /// The holds and the order of the example events: one hold to release, one that
 /// was ordered. Their time is over, so nobody is kept from anything.
@@ -120,6 +123,17 @@ const POSTS: [(&str, &str, &str, &str, Option<i64>); 4] = [
     ),
 ];
 
+/// Announcements: id, title, organisation, category, region, and the days from
+/// now on which they open and close. The first is the one of the example events,
+/// a favorite of the staff member; the last two are not open.
+const ANNOUNCEMENTS: [(&str, &str, &str, &str, &str, i64, i64); 5] = [
+    ("youth-rooms", "Rooms for newcomers", "Housing Office", "housing", "north", -5, 30),
+    ("study-grant", "Grant for a first degree", "Student Fund", "grants", "north", -20, 3),
+    ("night-shift", "Helpers for the night shift", "City Clinic", "jobs", "south", -2, 1),
+    ("summer-school", "Summer school in the hills", "Academy", "courses", "south", 10, 90),
+    ("old-flats", "Flats by the river", "Housing Office", "housing", "south", -60, -30),
+];
+
 /// Sample data that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
@@ -166,7 +180,37 @@ pub(crate) async fn write(cloud: &Cloud) -> Result<(), SampleError> {
     write_order(cloud).await?;
     write_schedule(cloud).await?;
     write_notification(cloud).await?;
-    write_posts(cloud).await
+    write_posts(cloud).await?;
+    write_announcements(cloud).await
+}
+
+/// Writes announcements, and what the staff member has marked of them; then home
+/// has something to show at once.
+async fn write_announcements(cloud: &Cloud) -> Result<(), SampleError> {
+    for (id, title, organisation, category, region, opens_in, closes_in) in ANNOUNCEMENTS {
+        let day = |days: i64| cloud.now().plus_millis(days * 24 * 60 * 60 * 1000);
+        let announcement = json!({
+            "title": title,
+            "organisation": organisation,
+            "category": category,
+            "region": region,
+            "body": "Apply in time: nobody is asked twice.",
+            "opensAt": day(opens_in),
+            "closesAt": day(closes_in),
+            "documents": [
+                { "id": "id-card", "name": "Copy of your identity card", "required": true },
+                { "id": "letter", "name": "Letter of motivation", "required": false },
+            ],
+        });
+        send(cloud, Method::PUT, &format!("/announcements/{id}"), &announcement).await?;
+    }
+    let (first, ..) = ANNOUNCEMENTS[0];
+    let path = format!("/announcements/{first}");
+    send(cloud, Method::PUT, &format!("{path}/favorite"), &Value::Null).await?;
+    let checklist = json!({ "checked": ["id-card"] });
+    send(cloud, Method::PUT, &format!("{path}/checklist"), &checklist).await?;
+    let _ = cloud.invoke_event("refresh-home", Value::Null).await; // or the next one does it
+    Ok(())
 }
 
 /// A match whose sale has been open for an hour.
@@ -199,8 +243,9 @@ async fn put_match(cloud: &Cloud) -> Result<(), SampleError> {
     send(cloud, Method::PUT, &format!("/matches/{MATCH}"), &sample).await
 }
 
-/// Writes the holds and the order that the events in `events/` name, of the staff
-/// member. They go into the table itself, since the API makes up their ids.
+/// Writes the holds, the order and the place in the queue that the events in
+/// `events/` name, of the staff member. They go into the table itself, since the
+/// API makes up their ids.
 async fn write_order(cloud: &Cloud) -> Result<(), SampleError> {
     let refused = |cause: String| SampleError::Refused {
         request: format!("a write of order {ORDER}"),
@@ -253,6 +298,8 @@ fn order_items(now: Instant) -> Result<Vec<Item>, Problem> {
         Owner::item_of(&order)?,
         account,
         seat,
+        item(keys::lane(&order.match_id, 0), &json!({ "tail": 1 }))?,
+        item(keys::entry(&order.match_id, STAFF), &json!({ "nonce": ENTRY }))?,
     ])
 }
 
@@ -372,16 +419,34 @@ pub(crate) fn refresh_token(key: &DevKey) -> String {
     keys.map(|keys| keys.write(&token).expose().clone()).unwrap_or_default()
 }
 
-/// A pass of the staff member for the match, good for a while from `now`.
+/// The ticket of the staff member's entry, the first one in its lane.
+pub(crate) fn ticket(key: &DevKey) -> String {
+    let ticket = MATCH.parse().ok().map(|match_id| Ticket {
+        match_id,
+        member_id: STAFF.to_owned(),
+        lane: 0,
+        number: 1,
+        nonce: ENTRY.to_owned(),
+        position: 1,
+    });
+    signed(key, "ticket", ticket)
+}
+
+/// A pass of the staff member for the match, good for as long as a token.
 pub(crate) fn pass(key: &DevKey, now: Instant) -> String {
-    let signer = Signer::of(&key.secret("QUEUE_KEYS").as_str().into(), "pass").ok();
     let pass = MATCH.parse().ok().map(|match_id| Pass {
         match_id,
         member_id: STAFF.to_owned(),
-        nonce: "sample".to_owned(),
+        nonce: ENTRY.to_owned(),
         expires_at_ms: now.plus_millis(TOKEN_LIFETIME_S * 1000).as_millis(),
     });
-    signer.zip(pass).and_then(|(signer, pass)| signer.write_json(&pass).ok()).unwrap_or_default()
+    signed(key, "pass", pass)
+}
+
+fn signed(key: &DevKey, purpose: &str, content: Option<impl Serialize>) -> String {
+    let signer = Signer::of(&key.secret("QUEUE_KEYS").as_str().into(), purpose).ok();
+    let signed = signer.zip(content).and_then(|(signer, content)| signer.write_json(&content).ok());
+    signed.unwrap_or_default()
 }
 
 /// Courses 1 to 6, on six days so that none is in another's way. Courses 1 to
@@ -411,7 +476,7 @@ fn courses() -> [Value; 6] {
 
 async fn send(cloud: &Cloud, method: Method, path: &str, body: &Value) -> Result<(), SampleError> {
     let mut request = Request::new(Bytes::from(body.to_string()));
-    let token = cloud.token("sample-data", Role::Staff);
+    let token = cloud.token(STAFF, Role::Staff);
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::AUTHORIZATION, format!("Bearer {token}")),

@@ -322,7 +322,7 @@ mod tests {
         let served = served().await;
         let head = "POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.ListTables";
         let tables = send(served.dynamodb_url(), head, b"{}").await;
-        assert!(tables.contains(r#"{"TableNames":["Blog""#), "{tables}");
+        assert!(tables.contains(r#"{"TableNames":["Announcement""#), "{tables}");
         let unknown = send(served.dynamodb_url(), "POST / HTTP/1.1", b"{}").await;
         assert!(unknown.starts_with("HTTP/1.1 400"), "{unknown}");
         assert!(unknown.contains("UnknownOperationException"), "{unknown}");

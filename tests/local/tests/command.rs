@@ -116,7 +116,7 @@ fn the_sample_data_is_what_the_readme_says_and_it_stops_when_told() {
     assert_eq!(status["functions"]["enroll"]["statuses"]["409"], 4);
     let target = ("x-amz-target", "DynamoDB_20120810.ListTables");
     let (status, tables) = exchange(&local.dynamodb, "POST /", &[target], "{}");
-    assert_eq!((status, &tables["TableNames"][0]), (200, &"Blog".into()));
+    assert_eq!((status, &tables["TableNames"][0]), (200, &"Announcement".into()));
     assert_eq!(local.terminate(), 0);
 }
 

@@ -3,6 +3,7 @@
 
 use futures_util::future::join_all;
 use serde_json::json;
+use suites::gate::Gate;
 use suites::{World, count as answered, race};
 
 use crate::posts::{
@@ -58,6 +59,31 @@ async fn growth_loses_no_view() {
     let stripes = stripes(&world, &id).await;
     assert_eq!(stripes.values().sum::<u64>(), read + added);
     assert!(stripes.len() > 32, "{} stripes", stripes.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sum_that_comes_late_does_not_turn_the_views_back() {
+    for status in ["PUBLISHED", "DRAFT"] {
+        let gate = Gate::default();
+        let world = World::behind(&gate).await;
+        let id = published(&world, "Hello").await;
+        set_status(&world.as_member("m1"), &id, status).await.expect(200);
+        let window = [viewed(0, &id, 0, 0)];
+        add(&world, &id, 0, 3).await;
+        gate.hold("UpdateItem", 1); // of one that has added up three
+        let overtake = async {
+            gate.reached().await;
+            assert_eq!(meta(&world, &id).await.unwrap().views, 0);
+            add(&world, &id, 0, 4).await;
+            assert!(hand_over(&world, &window).await.is_empty());
+            assert_eq!(meta(&world, &id).await.unwrap().views, 7);
+            gate.open();
+        };
+        let (late, ()) = tokio::join!(hand_over(&world, &window), overtake);
+        assert!(late.is_empty(), "it has nothing more to do");
+        assert_eq!(meta(&world, &id).await.unwrap().views, 7);
+        assert_sound(&world).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -14,6 +14,21 @@ const SCHEDULE: &str = "/schedules/01941f29-7c00-7000-8000-000000000001";
 const ORDER: &str = "/orders/01941f29-7c00-7000-8000-000000000001";
 const POST: &str = "/posts/01941f29-7c00-7000-8000-000000000001";
 
+const ANNOUNCEMENT: &str = "/announcements/a-1";
+
+fn announcement() -> Value {
+    json!({
+        "title": "Rooms",
+        "organisation": "City",
+        "category": "housing",
+        "region": "north",
+        "body": "Apply now.",
+        "opensAt": "2030-01-01T00:00:00Z",
+        "closesAt": "2030-02-01T00:00:00Z",
+        "documents": [],
+    })
+}
+
 fn schedule() -> Value {
     json!({
         "title": "Dentist",
@@ -46,7 +61,23 @@ fn protected() -> Vec<(&'static str, &'static str, Value)> {
         ("PATCH", POST, json!({ "title": "Hi" })),
         ("DELETE", POST, Value::Null),
         ("PUT", "/matches/final", suites::ticketing::match_body()),
+        ("POST", "/matches/final/queue", Value::Null),
+        ("GET", "/matches/final/queue", Value::Null),
+        ("POST", "/matches/final/queue/pass", Value::Null),
+        ("GET", "/matches/final/seat-groups", Value::Null),
+        ("GET", "/matches/final/blocks/A/seats", Value::Null),
+        ("POST", "/matches/final/recommendations", json!({})),
+        ("PUT", "/matches/final/booking-options", json!({ "seats": 1 })),
+        ("GET", "/matches/final/booking-options", Value::Null),
+        ("PUT", "/preferences", json!({})),
+        ("GET", "/preferences", Value::Null),
         ("POST", "/matches/final/holds", json!({ "seats": ["A-1-1"] })),
+        ("PUT", ANNOUNCEMENT, announcement()),
+        ("PUT", "/announcements/a-1/favorite", Value::Null),
+        ("DELETE", "/announcements/a-1/favorite", Value::Null),
+        ("GET", "/favorites", Value::Null),
+        ("GET", "/announcements/a-1/checklist", Value::Null),
+        ("PUT", "/announcements/a-1/checklist", json!({ "checked": [] })),
         ("DELETE", "/holds/01941f29-7c00-7000-8000-000000000001", Value::Null),
         ("POST", "/orders", json!({ "holdId": "01941f29-7c00-7000-8000-000000000001" })),
         ("POST", "/orders/01941f29-7c00-7000-8000-000000000001/payment", json!({ "amount": 1 })),
@@ -187,6 +218,7 @@ fn every_function_has_a_file_a_binary_an_event_and_a_place_in_the_template_and_t
         ("notification", notification::FUNCTIONS),
         ("blog", blog::FUNCTIONS),
         ("ticketing", ticketing::FUNCTIONS),
+        ("announcement", announcement::FUNCTIONS),
     ];
     let template = std::fs::read_to_string(project().join("template.yaml")).unwrap();
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();

@@ -5,6 +5,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+pub mod gate;
 pub mod ticketing;
 
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ use platform::auth::Role;
 use platform::clock::{Clock, Instant};
 use platform::meter::Usage;
 use serde_json::{Value, json};
+
+use crate::gate::Gate;
 
 /// The top folder of the project.
 pub fn project() -> PathBuf {
@@ -46,15 +49,22 @@ impl World {
 
     /// A cloud without data, with up to so many environments per function.
     pub async fn with_environments(environments: u32) -> Self {
+        let faults = Faults::default();
+        let layer = Some(faults.layer());
+        let options = Options { environments, layer, ..Options::default() };
+        Self { faults, ..Self::with(options).await }
+    }
+
+    /// A cloud without data whose functions reach the table through a gate.
+    pub async fn behind(gate: &Gate) -> Self {
+        Self::with(Options { layer: Some(gate.layer()), ..Options::default() }).await
+    }
+
+    async fn with(options: Options) -> Self {
         let clock = Clock::manual(instant("2030-01-01T00:00:00Z"));
         let (faults, queue_faults) = (Faults::default(), Faults::default());
-        let options = Options {
-            environments,
-            clock: clock.clone(),
-            layer: Some(faults.layer()),
-            queue_layer: Some(queue_faults.layer()),
-            ..Options::default()
-        };
+        let options =
+            Options { clock: clock.clone(), queue_layer: Some(queue_faults.layer()), ..options };
         let cloud = Cloud::start(options).await.expect("the cloud starts");
         Self { cloud, clock, faults, queue_faults }
     }

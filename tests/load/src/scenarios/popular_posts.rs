@@ -5,6 +5,7 @@
 //! wait for anybody, and that lists stay quick and right meanwhile.
 
 mod checks;
+mod cost;
 mod ledger;
 mod page;
 mod plan;
@@ -91,6 +92,7 @@ pub(crate) async fn run(
     let played = play(&wire, users, &plan, &caller, (seed, shape.time)).await?;
     let status = status_before.zip(Status::read(&wire).await);
     let seen = progress::show("read back", None, &checked, read_back::read(&caller)).await?;
+    let costs = cost::measure(&caller, seen.far.as_ref()).await?;
     let table = match &tables {
         Some(client) => Some(tables::read(client).await?),
         None => None,
@@ -99,10 +101,16 @@ pub(crate) async fn run(
         let usage = after.of("get-post").since(&before.of("get-post"));
         usage.unknown_outcomes + usage.dropped_writes
     });
+    let ranking = status
+        .as_ref()
+        .map(|(before, after)| after.of("popular-posts").since(&before.of("popular-posts")));
     let details = played.details();
     let Played { is_complete, samples, told, pages, emptied, .. } = played;
     let expected = Expected { plan: &plan, before, told, pages, uncounted };
     let mut invariants = checks::all(&expected, &seen, table.as_deref());
+    invariants.extend(cost::all(costs.as_ref()));
+    let asked = samples.operations.get("popular-posts").copied().unwrap_or_default();
+    invariants.push(cost::ranking_is_remembered(ranking, asked, samples.wall()));
     invariants.push(emptied.invariant());
     invariants.push(invariants::no_server_error([&samples]));
     invariants.push(invariants::only_refusals(&[], [&samples]));

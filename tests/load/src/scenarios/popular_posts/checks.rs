@@ -234,7 +234,7 @@ mod tests {
             told: (0..POSTS).map(|number| Told { read: reads(number), unknown: 0 }).collect(),
             flaws: Vec::new(),
             uncounted: 0,
-            seen: Seen { list, is_whole: true, popular, pages: 2, flaws: Vec::new() },
+            seen: Seen { list, is_whole: true, far: None, popular, pages: 2, flaws: Vec::new() },
             table: Some((0..POSTS).map(post).collect()),
         }
     }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::ledger::Told;
 use super::page::{Listed, Page, misranked};
 use super::plan::Plan;
-use super::{LISTS_ARE_REMEMBERED, MOST_POPULAR};
+use super::{LISTS_ARE_REMEMBERED, MOST_POPULAR, USUAL_PAGE};
 use crate::call::Request;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -34,12 +34,24 @@ pub(crate) struct Seen {
     pub(crate) list: Vec<Listed>,
     /// Whether that is all of it.
     pub(crate) is_whole: bool,
+    /// A place far down in it.
+    pub(crate) far: Option<Far>,
     /// The popular posts.
     pub(crate) popular: Vec<Listed>,
     /// How many pages those were.
     pub(crate) pages: u64,
     /// What is wrong with them.
     pub(crate) flaws: Vec<String>,
+}
+
+/// A place in the list as far down as there are still more posts than a user's
+/// page has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Far {
+    /// Where the page there begins.
+    pub(crate) cursor: String,
+    /// How many posts come before it.
+    pub(crate) posts: usize,
 }
 
 /// Reads it, once nothing older is remembered anywhere.
@@ -56,8 +68,9 @@ pub(crate) async fn read(caller: &Caller) -> Result<Seen, Error> {
 async fn walk(caller: &Caller, at_most: Duration) -> Result<Seen, Error> {
     let (mut list, mut flaws): (Vec<Listed>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut cursor, mut pages, started) = (None, 1, Instant::now());
+    let mut places: Vec<Far> = Vec::new();
     loop {
-        let from = cursor.map_or_else(String::new, |cursor| format!("&cursor={cursor}"));
+        let from = cursor.as_ref().map_or_else(String::new, |cursor| format!("&cursor={cursor}"));
         let page: Page = get(caller, "list-posts", format!("/posts?limit={PAGE}{from}")).await?;
         let flaw = page.flaw(list.last(), PAGE);
         let is_lost = flaw.is_some();
@@ -65,9 +78,12 @@ async fn walk(caller: &Caller, at_most: Duration) -> Result<Seen, Error> {
         flaws.extend(flaw);
         list.extend(page.items);
         cursor = page.next_cursor;
+        places.extend(cursor.clone().map(|cursor| Far { cursor, posts: list.len() }));
         if cursor.is_none() || is_lost || started.elapsed() >= at_most {
             let is_whole = cursor.is_none();
-            return Ok(Seen { list, is_whole, popular: Vec::new(), pages, flaws });
+            let is_followed = |place: &Far| list.len() - place.posts > USUAL_PAGE;
+            let far = places.into_iter().rfind(is_followed);
+            return Ok(Seen { list, is_whole, far, popular: Vec::new(), pages, flaws });
         }
     }
 }
@@ -170,6 +186,7 @@ mod tests {
     async fn a_walk_comes_by_every_post() {
         let seen = walk(&caller(list(&[0])).0, WALKS_FOR).await.unwrap();
         assert_eq!((seen.list.len(), seen.pages, seen.is_whole), (250, 4, true));
+        assert_eq!(seen.far, Some(Far { cursor: "200".to_owned(), posts: 200 }));
         assert!(seen.flaws.is_empty());
     }
 

@@ -1,0 +1,5 @@
+//! The Lambda function `get-announcement`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(announcement::get_announcement::FUNCTION)
+}

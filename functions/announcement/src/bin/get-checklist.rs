@@ -1,0 +1,5 @@
+//! The Lambda function `get-checklist`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(announcement::get_checklist::FUNCTION)
+}

@@ -1,0 +1,5 @@
+//! The Lambda function `list-announcements`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(announcement::list_announcements::FUNCTION)
+}

@@ -1,0 +1,5 @@
+//! The Lambda function `list-favorites`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(announcement::list_favorites::FUNCTION)
+}

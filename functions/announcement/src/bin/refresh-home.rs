@@ -1,0 +1,5 @@
+//! The Lambda function `refresh-home`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(announcement::refresh_home::FUNCTION)
+}

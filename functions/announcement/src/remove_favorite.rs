@@ -1,0 +1,28 @@
+//! `DELETE /announcements/{id}/favorite`: make an announcement none of the
+//! caller's favorites.
+//!
+//! 204 as well if it is none already, and at any time.
+
+use platform::{App, Function, Problem, Reply, Request, auth, http};
+
+use crate::announcements;
+use crate::favorite::{self, Changed};
+use crate::ids::AnnouncementId;
+use crate::refusal::Refusal;
+
+/// The function.
+pub const FUNCTION: Function = Function::http("remove-favorite", |a, r| Box::pin(handle(a, r)));
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let caller = auth::caller(app, &request)?;
+    let id: AnnouncementId = http::path(&request, "id")?;
+    match favorite::take(app, &caller.member_id, &id).await? {
+        Changed::Now => {}
+        // Only what is no favorite can be unknown.
+        Changed::Refused(_) => {
+            let announcement = announcements::find(app, &id, false).await?;
+            announcement.ok_or(Refusal::AnnouncementNotFound)?;
+        }
+    }
+    Ok(Reply::no_content())
+}

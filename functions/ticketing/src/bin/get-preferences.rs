@@ -1,0 +1,5 @@
+//! The Lambda function `get-preferences`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(ticketing::get_preferences::FUNCTION)
+}

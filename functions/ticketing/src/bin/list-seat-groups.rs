@@ -1,0 +1,5 @@
+//! The Lambda function `list-seat-groups`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(ticketing::list_seat_groups::FUNCTION)
+}

@@ -1,0 +1,5 @@
+//! The Lambda function `take-pass`.
+
+fn main() -> Result<(), platform::lambda::Error> {
+    platform::lambda::run(ticketing::take_pass::FUNCTION)
+}

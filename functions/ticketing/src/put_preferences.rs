@@ -1,0 +1,19 @@
+//! `PUT /preferences`: say which team and sections the member likes, whatever
+//! the match.
+
+use platform::{App, Function, Problem, Reply, Request, auth, http};
+
+use crate::preferences::{self, Preferences};
+
+/// The function.
+pub const FUNCTION: Function = Function::http("put-preferences", |a, r| Box::pin(handle(a, r)));
+
+async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
+    let caller = auth::caller(app, &request)?;
+    let wanted: Preferences = http::body(&request)?;
+    if preferences::write(app, &caller.member_id, &wanted).await? {
+        Reply::created("/preferences", &wanted)
+    } else {
+        Reply::ok(&wanted)
+    }
+}
