@@ -12,15 +12,17 @@ use platform::clock::{Clock, Instant};
 use platform::lambda::{Failed, Function, Outcome};
 use serde_json::Value;
 
-use crate::connector;
+use crate::connector::{self, Links};
 use crate::dynamodb::{Embedded, StorageError};
 use crate::faults::Layer;
 use crate::gateway::{self, MOST_BODY_BYTES, RequestIds};
 use crate::key::{DevKey, KeyError};
 use crate::link::Link;
+use crate::permissions::{self, Denied};
 use crate::pool::{Ground, Pool};
 use crate::routes::{Routes, Twice};
 use crate::sample::{self, SampleError};
+use crate::secrets::Secrets;
 use crate::sources::{self, Sources};
 use crate::sqs::Queues;
 use crate::template::{self, Template, TemplateError};
@@ -100,6 +102,9 @@ pub enum StartError {
     /// The database cannot be used.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// What the functions use cannot be recorded.
+    #[error("cannot write into the folder that HOTSEAT_PERMISSIONS_USED names: {0}")]
+    Record(#[from] std::io::Error),
     /// There is no key to sign tokens with.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -131,9 +136,9 @@ struct Inner {
     ids: RequestIds,
     clock: Clock,
     key: DevKey,
-    link: Arc<dyn Link>,
+    links: Links,
     queues: Arc<Queues>,
-    queue_link: Arc<dyn Link>,
+    denied: Denied,
 }
 
 impl Cloud {
@@ -186,11 +191,9 @@ impl Cloud {
         let key = DevKey::of_checkout()?;
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let mut random = fastrand::Rng::with_seed(seed);
-        let ground = Ground {
-            dynamodb: Arc::clone(&link),
-            sqs: Arc::clone(&queue_link),
-            clock: options.clock.clone(),
-        };
+        let secrets = Secrets::of(functions.iter().map(|(declared, _)| *declared), &key);
+        let links = Links { dynamodb: link, sqs: queue_link, secrets: Arc::new(secrets) };
+        let (denied, record) = (Denied::default(), permissions::record()?);
         let pools = functions.iter().map(|(declared, function)| {
             Arc::new(Pool::new(
                 *function,
@@ -198,7 +201,10 @@ impl Cloud {
                 declared.timeout,
                 options.environments.max(1),
                 random.fork(),
-                ground.clone(),
+                Ground {
+                    links: permissions::guarded(&links, declared, &denied, record.as_ref()),
+                    clock: options.clock.clone(),
+                },
             ))
         });
         let pools: Vec<_> = pools.collect();
@@ -221,9 +227,9 @@ impl Cloud {
             ids: RequestIds::new(seed),
             clock: options.clock,
             key,
-            link,
+            links,
             queues,
-            queue_link,
+            denied,
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -291,6 +297,11 @@ impl Cloud {
         self.0.key.secret(name)
     }
 
+    /// What its functions were refused, since no policy of theirs allows it.
+    pub fn denied(&self) -> Vec<String> {
+        self.0.denied.all()
+    }
+
     /// A client to look into the tables with.
     pub fn client(&self) -> aws_sdk_dynamodb::Client {
         self.clients().dynamodb
@@ -298,12 +309,12 @@ impl Cloud {
 
     /// Clients like those of its functions.
     pub fn clients(&self) -> Clients {
-        connector::clients(&self.0.link, &self.0.queue_link)
+        connector::clients(&self.0.links)
     }
 
     /// The way to the database that the functions take, faults included.
     pub(crate) fn link(&self) -> Arc<dyn Link> {
-        Arc::clone(&self.0.link)
+        Arc::clone(&self.0.links.dynamodb)
     }
 
     /// The functions' environments.
@@ -333,7 +344,7 @@ impl Cloud {
 
     /// The way to the queues that the functions take, faults included.
     pub(crate) fn queue_link(&self) -> Arc<dyn Link> {
-        Arc::clone(&self.0.queue_link)
+        Arc::clone(&self.0.links.sqs)
     }
 
     /// The queues themselves.
@@ -371,16 +382,10 @@ fn pair<'a>(
     pairs.collect()
 }
 
-/// A function's settings, with this checkout's public keys, and its secrets for
-/// those functions whose settings name them, as in `SIGNING_KEYS_SECRET`.
+/// A function's settings, with this checkout's public keys.
 fn settings(declared: &template::Function, key: &DevKey) -> Settings {
     let own = ("TOKEN_KEYS".to_owned(), key.public_keys().to_owned());
-    let secrets = declared.environment.keys().filter_map(|setting| {
-        let name = setting.strip_suffix("_SECRET")?;
-        Some((name.to_owned(), key.secret(name)))
-    });
-    let declared = declared.environment.clone().into_iter();
-    declared.chain(secrets).chain([own]).collect()
+    declared.environment.clone().into_iter().chain([own]).collect()
 }
 
 #[cfg(test)]
@@ -473,12 +478,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_function_that_names_a_secret_gets_it() {
+    fn only_a_function_that_names_a_secret_may_get_it() {
         let template = Template::of_checkout().unwrap();
-        let key = DevKey::of_checkout().unwrap();
-        let secrets = ["SIGNING_KEYS", "REFRESH_KEYS", "FIELD_KEYS"];
+        let secrets = ["hotseat-signing-keys", "RefreshKeys", "FieldKeys"];
         let holders = secrets.map(|secret| {
-            let holds = |f: &&template::Function| settings(f, &key).get(secret).is_some();
+            let arn = template::secret_arn(secret);
+            let get = "secretsmanager:GetSecretValue";
+            let holds = |f: &&template::Function| f.permissions.iter().any(|p| p.covers(get, &arn));
             let names = template.functions.iter().filter(holds).map(|f| f.name.as_str());
             names.collect::<Vec<_>>().join(" ")
         });

@@ -18,31 +18,36 @@ use platform::app::Clients;
 use crate::link::{Answer, Call, Link};
 use crate::sqs;
 
-/// Clients whose calls go to `dynamodb` and `sqs`. They sign nothing, since
-/// nobody here would check it.
-pub(crate) fn clients(dynamodb: &Arc<dyn Link>, sqs: &Arc<dyn Link>) -> Clients {
-    let connector = Connector { dynamodb: Arc::clone(dynamodb), sqs: Arc::clone(sqs) };
+/// The ways to the services.
+#[derive(Clone, Debug)]
+pub(crate) struct Links {
+    pub(crate) dynamodb: Arc<dyn Link>,
+    pub(crate) sqs: Arc<dyn Link>,
+    pub(crate) secrets: Arc<dyn Link>,
+}
+
+/// Clients whose calls go to `links`. They sign nothing, since nobody here would
+/// check it.
+pub(crate) fn clients(links: &Links) -> Clients {
     let config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("us-east-1"))
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-        .http_client(connector)
+        .http_client(Connector(links.clone()))
         .build();
+    let secrets = aws_sdk_secretsmanager::config::Builder::from(&config).allow_no_auth();
     let config = Clients::configure(&config);
     let dynamodb = aws_sdk_dynamodb::config::Builder::from(&config).allow_no_auth();
     let sqs = aws_sdk_sqs::config::Builder::from(&config).allow_no_auth();
     Clients {
         dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
         sqs: aws_sdk_sqs::Client::from_conf(sqs.build()),
-        secrets: None, // they come in settings here
+        secrets: Some(aws_sdk_secretsmanager::Client::from_conf(secrets.build())),
     }
 }
 
 #[derive(Clone, Debug)]
-struct Connector {
-    dynamodb: Arc<dyn Link>,
-    sqs: Arc<dyn Link>,
-}
+struct Connector(Links);
 
 impl HttpClient for Connector {
     fn http_connector(
@@ -57,7 +62,11 @@ impl HttpClient for Connector {
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let link = if target.starts_with("AmazonSQS.") { &self.sqs } else { &self.dynamodb };
+        let link = match target.split('.').next() {
+            Some("AmazonSQS") => &self.0.sqs,
+            Some("secretsmanager") => &self.0.secrets,
+            _ => &self.0.dynamodb,
+        };
         let (link, call) = (Arc::clone(link), to_call(target, &request));
         HttpConnectorFuture::new(async move {
             let answer = link.call(call).await;

@@ -10,7 +10,9 @@
 //!                                                     │ the function     │
 //!  Cloud::clients, the services' ports ───────┐       │ its SDK clients  │
 //!                                             ▼       ▼                  │
-//!                                      layer (faults) ► Embedded, Queues │
+//!                                             │       ▼ permissions      │
+//!                                             └► layer (faults)          │
+//!                                                  └► Embedded, Queues ──┤
 //!                                                          │ what changed│
 //!                                                          └► sources ───┘
 //! ```
@@ -34,9 +36,11 @@ mod gateway;
 mod key;
 pub mod link;
 mod pay;
+pub mod permissions;
 mod pool;
 mod routes;
 mod sample;
+mod secrets;
 mod server;
 pub mod sources;
 mod sqs;

@@ -16,16 +16,14 @@ use platform::meter::Usage;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::connector::clients;
+use crate::connector::{Links, clients};
 use crate::gateway::refusal;
-use crate::link::Link;
 use crate::statistics::Statistics;
 
 /// What every environment is made from.
 #[derive(Clone)]
 pub(crate) struct Ground {
-    pub(crate) dynamodb: Arc<dyn Link>,
-    pub(crate) sqs: Arc<dyn Link>,
+    pub(crate) links: Links,
     pub(crate) clock: Clock,
 }
 
@@ -153,8 +151,8 @@ impl Pool {
             state.running += 1;
             state.random.fork()
         };
-        let Ground { dynamodb, sqs, clock } = &self.ground;
-        let clients = clients(dynamodb, sqs);
+        let Ground { links, clock } = &self.ground;
+        let clients = clients(links);
         let app = App::new(self.settings.clone(), clock.clone(), random, clients);
         app.inspect_err(|error| {
             tracing::error!(function = self.function.name, %error, "cannot start");

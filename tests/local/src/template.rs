@@ -1,10 +1,11 @@
 //! The map of the system: what `template.yaml` says that the local cloud needs.
 //!
-//! Functions with their routes, sources, settings and time-outs, tables with
+//! Functions with their routes, sources, settings, policies and time-outs, tables with
 //! their keys and indexes, and queues. Everything else in the file is for AWS alone.
 
 mod events;
 mod intrinsics;
+mod policies;
 mod queue;
 
 use std::collections::BTreeMap;
@@ -16,9 +17,10 @@ use serde_json::{Map, Value, json};
 
 use crate::in_checkout;
 pub use events::{QueueSource, ScheduleSource, Source, StreamSource};
-pub(crate) use intrinsics::{ACCOUNT, REGION, stream_arn};
+pub(crate) use intrinsics::{ACCOUNT, REGION, secret_arn, stream_arn, table_arn};
 use intrinsics::{Resolver, tree};
 
+pub use policies::Permission;
 pub use queue::{DeduplicationScope, FifoThroughputLimit, Queue, Redrive};
 pub(crate) use queue::{QUEUE_HOST, queue_arn, queue_url};
 
@@ -30,6 +32,8 @@ const DEFAULT_TIMEOUT_S: u64 = 3; // what SAM takes where the template says noth
 /// What the template declares.
 #[derive(Clone, Debug, Default)]
 pub struct Template {
+    /// Every resource as it is written, its intrinsic functions in their long form.
+    pub resources: Value,
     /// Its Lambda functions.
     pub functions: Vec<Function>,
     /// Its DynamoDB tables.
@@ -51,6 +55,8 @@ pub struct Function {
     pub routes: Vec<Route>,
     /// What else runs it.
     pub sources: Vec<Source>,
+    /// What it may do.
+    pub permissions: Vec<Permission>,
     /// How long one invocation may take.
     pub timeout: Duration,
 }
@@ -130,6 +136,9 @@ impl Template {
         for (logical_id, resource) in resources {
             let properties = &resource["Properties"];
             let at = Place { logical_id, resolver: &resolver };
+            if is_read(resource) && !resource["Condition"].is_null() {
+                return Err(at.invalid("Condition", "what is made here is made always"));
+            }
             match resource["Type"].as_str() {
                 Some("AWS::Serverless::Function") => {
                     template.functions.push(at.function(properties, globals)?);
@@ -145,8 +154,15 @@ impl Template {
         }
         queue::check(&template.queues)?;
         events::check(&template)?;
+        template.resources = root["Resources"].clone();
         Ok(template)
     }
+}
+
+/// Whether a resource is of a kind that is made here.
+fn is_read(resource: &Value) -> bool {
+    let kinds = ["AWS::Serverless::Function", "AWS::DynamoDB::Table", "AWS::SQS::Queue"];
+    resource["Type"].as_str().is_some_and(|kind| kinds.contains(&kind))
 }
 
 /// The physical name of a table.
@@ -198,6 +214,7 @@ impl Place<'_> {
             environment: self.environment(properties, globals)?,
             routes,
             sources,
+            permissions: self.permissions(&properties["Policies"])?,
             timeout: Duration::from_secs(timeout_s),
         })
     }
@@ -386,6 +403,9 @@ Resources:
         assert!(problem("Type: HttpApi,", "Type: Kinesis,").contains("Kinesis"));
         let mapping = problem("AWS::Serverless::HttpApi", "AWS::Lambda::EventSourceMapping");
         assert!(mapping.contains("Resources.Api.Type") && mapping.contains("Events"), "{mapping}");
+        let maybe =
+            problem("Type: AWS::DynamoDB::Table", "Type: AWS::DynamoDB::Table\n    Condition: A");
+        assert!(maybe.contains("Resources.ThingsTable.Condition"), "{maybe}");
         assert!(problem("Timeout: 15", "Timeout: soon").contains("seconds"));
         assert!(
             problem("KeySchema: [{ AttributeName: pk, KeyType: HASH }]\n      Stream", "Stream")

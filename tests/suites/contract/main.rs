@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod template;
+
 use std::collections::BTreeSet;
 
 use base64::Engine;

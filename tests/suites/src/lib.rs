@@ -51,8 +51,7 @@ impl World {
     pub async fn with_environments(environments: u32) -> Self {
         let faults = Faults::default();
         let layer = Some(faults.layer());
-        let options = Options { environments, layer, ..Options::default() };
-        Self { faults, ..Self::with(options).await }
+        Self::of(Options { environments, layer, ..Options::default() }, faults).await
     }
 
     /// A cloud without data whose functions reach the table through a gate.
@@ -61,8 +60,12 @@ impl World {
     }
 
     async fn with(options: Options) -> Self {
+        Self::of(options, Faults::default()).await
+    }
+
+    async fn of(options: Options, faults: Faults) -> Self {
         let clock = Clock::manual(instant("2030-01-01T00:00:00Z"));
-        let (faults, queue_faults) = (Faults::default(), Faults::default());
+        let queue_faults = Faults::default();
         let options =
             Options { clock: clock.clone(), queue_layer: Some(queue_faults.layer()), ..options };
         let cloud = Cloud::start(options).await.expect("the cloud starts");
@@ -87,6 +90,20 @@ impl World {
     fn caller(&self, token: &str) -> Caller<'_> {
         let authorization = ("authorization".to_owned(), format!("Bearer {token}"));
         Caller { world: self, headers: vec![authorization] }
+    }
+}
+
+/// A test in which a function did what its policies do not allow has failed,
+/// whatever the function made of the refusal.
+impl Drop for World {
+    #[expect(clippy::print_stderr, reason = "a second panic would hide the first")]
+    fn drop(&mut self) {
+        let denied = self.cloud.denied();
+        if !std::thread::panicking() {
+            assert_eq!(denied, Vec::<String>::new());
+        } else if !denied.is_empty() {
+            eprintln!("{}", denied.join("\n")); // very likely the cause
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 
 use super::*;
-use crate::connector::clients;
+use crate::connector::{Links, clients};
 use crate::template::Template;
 
 const TEMPLATE: &str = "
@@ -69,7 +69,8 @@ fn bench_in(data_dir: Option<&Path>) -> Bench {
     let queues = Queues::open(&template.queues, clock.clone(), data_dir).unwrap();
     let queues = Arc::new(queues);
     let link = Arc::clone(&queues) as Arc<dyn Link>;
-    let client = clients(&link, &link).sqs;
+    let links = Links { dynamodb: Arc::clone(&link), sqs: Arc::clone(&link), secrets: link };
+    let client = clients(&links).sqs;
     Bench { queues, clock, client }
 }
 

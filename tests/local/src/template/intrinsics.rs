@@ -1,4 +1,5 @@
-//! The template's intrinsic functions: `!Ref`, `!Sub`, `!GetAtt`.
+//! The template's intrinsic functions: `!Ref`, `!Sub`, `!GetAtt`, and `!If` with
+//! its conditions.
 //!
 //! YAML tags become the long form (`{"Fn::Sub": …}`), which is what remains of
 //! a template in JSON, and are computed only where a value is needed: what the
@@ -60,29 +61,90 @@ fn json_of(yaml: &Yaml<'_>) -> Result<Value, String> {
 /// Computes intrinsic functions from a template's parameters and resources.
 pub(super) struct Resolver<'a> {
     parameters: &'a Value,
+    conditions: &'a Value,
     resources: &'a Value,
 }
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
-        Self { parameters: &root["Parameters"], resources: &root["Resources"] }
+        Self {
+            parameters: &root["Parameters"],
+            conditions: &root["Conditions"],
+            resources: &root["Resources"],
+        }
     }
 
-    /// `value` with every function in it computed.
+    /// `value` with every function in it computed. What is no value is left out
+    /// where it stands in a list or a map, and is null elsewhere.
     pub(super) fn resolve(&self, value: &Value) -> Result<Value, String> {
-        match value {
-            Value::Array(list) => list.iter().map(|value| self.resolve(value)).collect(),
+        Ok(self.value(value)?.unwrap_or_default())
+    }
+
+    /// `value` with every function in it computed; `None` if that is no value.
+    fn value(&self, value: &Value) -> Result<Option<Value>, String> {
+        let value = match value {
+            Value::Array(list) => {
+                let values = list.iter().filter_map(|value| self.value(value).transpose());
+                values.collect::<Result<_, _>>()?
+            }
             Value::Object(map) => match only_entry(map) {
+                Some((name, argument)) if name == "Ref" && argument == "AWS::NoValue" => {
+                    return Ok(None);
+                }
+                Some((name, argument)) if name == "Fn::If" => return self.choose(argument),
                 Some((name, argument)) if name == "Ref" || name.starts_with("Fn::") => {
-                    self.compute(name, argument)
+                    self.compute(name, argument)?
                 }
                 _ => {
-                    let entries =
-                        map.iter().map(|(key, value)| Ok((key.clone(), self.resolve(value)?)));
-                    entries.collect::<Result<Map<_, _>, String>>().map(Value::Object)
+                    let entries = map.iter().filter_map(|(key, value)| {
+                        let value = self.value(value).transpose()?;
+                        Some(value.map(|value| (key.clone(), value)))
+                    });
+                    Value::Object(entries.collect::<Result<Map<_, _>, String>>()?)
                 }
             },
-            scalar => Ok(scalar.clone()),
+            scalar => scalar.clone(),
+        };
+        Ok(Some(value))
+    }
+
+    /// `!If [condition, what if it holds, what if not]`.
+    fn choose(&self, argument: &Value) -> Result<Option<Value>, String> {
+        match argument.as_array().map(Vec::as_slice) {
+            Some([Value::String(condition), then, otherwise]) => {
+                self.value(if self.holds(condition)? { then } else { otherwise })
+            }
+            _ => Err("Fn::If expects a condition and two values".to_owned()),
+        }
+    }
+
+    /// Whether the template's condition `name` holds.
+    fn holds(&self, name: &str) -> Result<bool, String> {
+        let condition = self.conditions.get(name);
+        self.is_met(condition.ok_or_else(|| format!("{name} is no condition"))?)
+    }
+
+    fn is_met(&self, condition: &Value) -> Result<bool, String> {
+        let unknown = || format!("the condition {condition} is not known to the local cloud");
+        let (function, argument) =
+            condition.as_object().and_then(only_entry).ok_or_else(unknown)?;
+        match (function.as_str(), argument) {
+            ("Condition", Value::String(name)) => self.holds(name),
+            ("Fn::Equals", Value::Array(both)) => match both.as_slice() {
+                [one, other] => Ok(self.resolve(one)? == self.resolve(other)?),
+                _ => Err(unknown()),
+            },
+            ("Fn::Not", Value::Array(one)) => match one.as_slice() {
+                [one] => Ok(!self.is_met(one)?),
+                _ => Err(unknown()),
+            },
+            ("Fn::And", Value::Array(all)) => {
+                all.iter().try_fold(true, |met, one| Ok(self.is_met(one)? && met))
+            }
+            ("Fn::Or", Value::Array(any)) => {
+                any.iter().try_fold(false, |met, one| Ok(self.is_met(one)? || met))
+            }
+            _ => Err(unknown()),
         }
     }
 
@@ -103,7 +165,7 @@ impl<'a> Resolver<'a> {
             },
             _ => Err(format!(
                 "{function} of {argument} is not known to the local cloud; \
-                 it computes !Ref, !Sub and !GetAtt"
+                 it computes !Ref, !Sub, !GetAtt and !If"
             )),
         }
     }
@@ -127,6 +189,7 @@ impl<'a> Resolver<'a> {
         match self.resources[name]["Type"].as_str() {
             Some("AWS::DynamoDB::Table") => Ok(json!(table_name(name))),
             Some("AWS::SQS::Queue") => Ok(json!(queue_url(&self.queue_name(name)))),
+            Some("AWS::SecretsManager::Secret") => Ok(json!(secret_arn(name))),
             Some(_) => Ok(json!(name)),
             None => Err(format!("{name} is no parameter and no resource")),
         }
@@ -135,9 +198,7 @@ impl<'a> Resolver<'a> {
     fn attribute(&self, path: &str) -> Result<String, String> {
         let (name, attribute) = path.split_once('.').unwrap_or((path, ""));
         match (self.resources[name]["Type"].as_str(), attribute) {
-            (Some("AWS::DynamoDB::Table"), "Arn") => {
-                Ok(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", table_name(name)))
-            }
+            (Some("AWS::DynamoDB::Table"), "Arn") => Ok(table_arn(table_name(name))),
             (Some("AWS::DynamoDB::Table"), "StreamArn") => {
                 let stream = &self.resources[name]["Properties"]["StreamSpecification"];
                 if stream.is_null() {
@@ -186,9 +247,23 @@ impl<'a> Resolver<'a> {
     }
 }
 
+/// The ARN of a table.
+pub(crate) fn table_arn(table: &str) -> String {
+    format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}")
+}
+
 /// The ARN of a table's stream.
 pub(crate) fn stream_arn(table: &str) -> String {
-    format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}/stream/{STREAM_LABEL}")
+    format!("{}/stream/{STREAM_LABEL}", table_arn(table))
+}
+
+/// The ARN of a secret, by its name or its ARN. AWS puts six characters behind
+/// the name.
+pub(crate) fn secret_arn(id: &str) -> String {
+    if id.starts_with("arn:") {
+        return id.to_owned();
+    }
+    format!("arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:{id}-000000")
 }
 
 fn only_entry(map: &Map<String, Value>) -> Option<(&String, &Value)> {
@@ -203,6 +278,12 @@ mod tests {
         let root = "
 Parameters:
   Level: { Type: String, Default: info }
+Conditions:
+  IsInfo: !Equals [!Ref Level, info]
+  IsLoud: !Not [!Condition IsInfo]
+  Either: !Or [!Condition IsLoud, !Condition IsInfo]
+  Both: !And [!Condition IsLoud, !Condition IsInfo]
+  Odd: !Contains [a, b]
 Resources:
   ThingsTable: { Type: AWS::DynamoDB::Table }
   Api: { Type: AWS::Serverless::HttpApi }
@@ -243,8 +324,22 @@ Resources:
     }
 
     #[test]
+    fn a_condition_chooses_between_values_and_none() {
+        for (condition, value) in [("IsInfo", 1), ("IsLoud", 2), ("Either", 1), ("Both", 2)] {
+            assert_eq!(resolve(&format!("!If [{condition}, 1, 2]")).unwrap(), value);
+        }
+        let nothing = "!If [IsLoud, 1, !Ref 'AWS::NoValue']";
+        assert_eq!(resolve(&format!("{{ a: {nothing}, b: 1 }}")).unwrap(), json!({ "b": 1 }));
+        assert_eq!(resolve(&format!("[{nothing}, 1]")).unwrap(), json!([1]));
+        assert_eq!(resolve(nothing).unwrap(), Value::Null);
+    }
+
+    #[test]
     fn what_cannot_be_computed_is_an_error() {
         for yaml in [
+            "!If [Nowhere, 1, 2]",
+            "!If [Odd, 1, 2]",
+            "!If [IsInfo, 1]",
             "!Ref Nothing",
             "!Ref [a]",
             "!If [a, b, c]",
