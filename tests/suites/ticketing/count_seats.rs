@@ -4,7 +4,7 @@ use local::faults::Fault;
 use platform::table::{n, s};
 use serde_json::{Value, json};
 use suites::ticketing::block;
-use suites::{World, instant};
+use suites::{Caller, World, instant};
 use ticketing::ids::Seat;
 use ticketing::{TABLE, keys};
 
@@ -209,4 +209,33 @@ async fn seats_are_listed_row_by_row() {
     admitted.get("/matches/none/blocks/A/seats").await.refused(404, "MATCH_NOT_FOUND");
     let refused = world.as_member("m").get("/matches/final/blocks/A/seats").await;
     refused.refused(403, "PASS_REQUIRED");
+}
+
+/// What a member sees of a seat.
+async fn seen(caller: &Caller<'_>, seat: &str) -> String {
+    let seats = caller.list("/matches/final/blocks/A/seats", 100).await;
+    let found = seats.iter().find(|shown| shown["seat"] == seat).unwrap();
+    found["state"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn what_one_did_is_in_ones_own_next_list_before_the_stream_tells_anybody() {
+    let world = World::start().await;
+    world.a_match("final", json!({})).await;
+    let [member, other] = ["m", "o"].map(|id| world.admitted("final", id));
+    assert_eq!(seen(&member, "A-1-1").await, "FREE");
+    let released = member.held("final", &["A-1-1"]).await;
+    assert_eq!(seen(&member, "A-1-1").await, "HELD");
+    assert_eq!(seen(&other, "A-1-1").await, "FREE", "the stream is behind");
+    member.release(&released).await.expect(204);
+    assert_eq!(seen(&member, "A-1-1").await, "FREE");
+    let cancelled = member.ordered("final", &["A-1-1"]).await;
+    assert_eq!(seen(&member, "A-1-1").await, "HELD");
+    drain(&world).await;
+    assert_eq!(seen(&other, "A-1-1").await, "HELD");
+    member.cancel(&cancelled).await.expect(204);
+    assert_eq!(seen(&member, "A-1-1").await, "FREE", "the map still says held");
+    let paid = member.ordered("final", &["A-1-1"]).await;
+    world.pay(&paid, "p-1", 9_000).await.expect(200);
+    assert_eq!(seen(&member, "A-1-1").await, "SOLD");
 }
