@@ -5,7 +5,8 @@ use platform::clock::Instant;
 use platform::events::{Event, Type};
 use platform::table::{self, Item};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::keys;
 
@@ -35,7 +36,7 @@ pub struct Notification {
 }
 
 /// A notification as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
     id: String,
@@ -43,9 +44,24 @@ pub struct View {
     aggregate_id: String,
     version: u64,
     occurred_at: Instant,
+    #[schema(value_type = Object)]
     payload: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     read_at: Option<Instant>,
+}
+
+/// A notification in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "id": "001896166800120-00000002-Zm9v",
+        "type": "ENROLLED",
+        "aggregateId": "7",
+        "version": 2,
+        "occurredAt": "2030-02-01T09:00:00.120Z",
+        "payload": { "studentId": 7, "courseId": 101, "term": "default" },
+        "readAt": "2030-02-01T09:05:00Z",
+    })
 }
 
 impl Notification {
