@@ -22,7 +22,7 @@ pub fn operation() -> Operation {
     let summary = "Make an announcement one of the caller's favorites.";
     Operation::new(FUNCTION, "PUT /announcements/{id}/favorite", summary)
         .for_members()
-        .path::<AnnouncementId>("id", "rooms-2030")
+        .path::<AnnouncementId>("id", "youth-rooms")
         .answers_nothing()
         .refuses([
             Refusal::AnnouncementNotFound,

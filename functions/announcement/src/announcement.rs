@@ -134,7 +134,7 @@ struct DocumentView<'a> {
 /// An announcement in a list, in the document's examples.
 pub(crate) fn entry_example() -> Value {
     json!({
-        "id": "rooms-2030",
+        "id": "youth-rooms",
         "title": "Rooms for students",
         "organisation": "City",
         "category": "housing",
@@ -152,7 +152,8 @@ pub(crate) fn entry_example() -> Value {
 pub(crate) fn example() -> Value {
     let mut example = entry_example();
     example["body"] = json!("Apply with these documents.");
-    example["documents"] = json!([{ "id": "income", "name": "Income", "required": true }]);
+    example["documents"] =
+        json!([{ "id": "id-card", "name": "Copy of your identity card", "required": true }]);
     example["version"] = json!(3);
     example
 }

@@ -48,7 +48,7 @@ pub struct View<'a> {
 
 /// A checklist in the document's examples.
 pub(crate) fn example() -> Value {
-    json!({ "checked": ["income"], "total": 2, "required": 1, "version": 3 })
+    json!({ "checked": ["id-card"], "total": 2, "required": 1, "version": 3 })
 }
 
 impl Checklist {

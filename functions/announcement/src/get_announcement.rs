@@ -19,7 +19,7 @@ pub fn operation() -> Operation {
     Operation::new(FUNCTION, "GET /announcements/{id}", summary)
         .with_head()
         .for_anyone_with_token()
-        .path::<AnnouncementId>("id", "rooms-2030")
+        .path::<AnnouncementId>("id", "youth-rooms")
         .answers::<announcement::View<'_>>(announcement::example())
         .tells_version()
         .refuses([Refusal::AnnouncementNotFound])

@@ -18,7 +18,7 @@ pub fn operation() -> Operation {
     let summary = "Which documents the caller has for an announcement.";
     Operation::new(FUNCTION, "GET /announcements/{id}/checklist", summary)
         .for_members()
-        .path::<AnnouncementId>("id", "rooms-2030")
+        .path::<AnnouncementId>("id", "youth-rooms")
         .answers::<checklist::View<'_>>(checklist::example())
         .tells_version()
         .refuses([Refusal::AnnouncementNotFound])

@@ -14,7 +14,7 @@ use platform::problem::UNAUTHENTICATED;
 use platform::table::Read;
 use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::announcement::{self, Entry, Meta};
@@ -67,9 +67,9 @@ struct Own {
 /// What the document says of it.
 pub fn operation() -> Operation {
     let entry = announcement::entry_example();
-    let (mut checklist, of_entry) = (checklist::example(), entry.clone());
-    if let (Some(checklist), Value::Object(entry)) = (checklist.as_object_mut(), of_entry) {
-        checklist.extend(entry);
+    let mut checklist = checklist::example();
+    for (name, value) in entry.as_object().into_iter().flatten() {
+        checklist[name] = value.clone();
     }
     let home = json!({
         "closingSoon": [entry],

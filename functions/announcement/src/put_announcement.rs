@@ -21,7 +21,7 @@ pub fn operation() -> Operation {
     let summary = "Create an announcement, or make it what the body says, all of it.";
     Operation::new(FUNCTION, "PUT /announcements/{id}", summary)
         .for_staff()
-        .path::<AnnouncementId>("id", "rooms-2030")
+        .path::<AnnouncementId>("id", "youth-rooms")
         .if_match()
         .body::<wanted::Body>(wanted::example())
         .puts::<announcement::View<'_>>(announcement::example())

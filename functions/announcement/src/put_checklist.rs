@@ -42,9 +42,9 @@ pub fn operation() -> Operation {
     let summary = "Say which documents the caller has, all of them at once.";
     Operation::new(FUNCTION, "PUT /announcements/{id}/checklist", summary)
         .for_members()
-        .path::<AnnouncementId>("id", "rooms-2030")
+        .path::<AnnouncementId>("id", "youth-rooms")
         .if_match()
-        .body::<Body>(json!({ "checked": ["income"] }))
+        .body::<Body>(json!({ "checked": ["id-card"] }))
         .puts::<checklist::View<'_>>(checklist::example())
         .tells_version()
         .refuses([Refusal::AnnouncementNotFound])

@@ -86,7 +86,7 @@ pub(crate) fn example() -> Value {
         "body": "Apply with these documents.",
         "opensAt": "2030-01-01T00:00:00Z",
         "closesAt": "2030-02-01T00:00:00Z",
-        "documents": [{ "id": "income", "name": "Income", "required": true }],
+        "documents": [{ "id": "id-card", "name": "Copy of your identity card", "required": true }],
     })
 }
 

@@ -23,7 +23,7 @@ const META: usize = 0;
 pub fn operation() -> Operation {
     Operation::new(FUNCTION, "DELETE /posts/{id}", "Take a post away, for good.")
         .for_members()
-        .path::<PostId>("id", "01941f29-7c00-7000-8000-000000000001")
+        .path::<PostId>("id", "01941f29-7c00-7000-8000-0000000000b1")
         .if_match()
         .answers_nothing()
         .refuses([Refusal::PostNotFound, Refusal::Forbidden])

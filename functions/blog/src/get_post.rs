@@ -20,7 +20,7 @@ pub fn operation() -> Operation {
     Operation::new(FUNCTION, "GET /posts/{id}", "A post, and one more view of it.")
         .with_head()
         .for_anyone_with_token()
-        .path::<PostId>("id", "01941f29-7c00-7000-8000-000000000001")
+        .path::<PostId>("id", "01941f29-7c00-7000-8000-0000000000b1")
         .answers::<post::View<'_>>(post::example())
         .tells_version()
         .refuses([UNAUTHENTICATED])

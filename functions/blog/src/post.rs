@@ -134,7 +134,7 @@ pub struct View<'a> {
 /// A post in the document's examples.
 pub(crate) fn example() -> Value {
     json!({
-        "id": "01941f29-7c00-7000-8000-000000000001",
+        "id": "01941f29-7c00-7000-8000-0000000000b1",
         "authorId": "ada",
         "title": "Notes",
         "body": "The engine weaves.",
@@ -149,7 +149,7 @@ pub(crate) fn example() -> Value {
 /// A post in a list, in the document's examples.
 pub(crate) fn entry_example() -> Value {
     json!({
-        "id": "01941f29-7c00-7000-8000-000000000001",
+        "id": "01941f29-7c00-7000-8000-0000000000b1",
         "authorId": "ada",
         "title": "Notes",
         "excerpt": "The engine weaves.",

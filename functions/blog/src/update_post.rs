@@ -23,7 +23,7 @@ pub const FUNCTION: Function = Function::http("update-post", |a, r| Box::pin(han
 pub fn operation() -> Operation {
     Operation::new(FUNCTION, "PATCH /posts/{id}", "Change a post; what is left out stays.")
         .for_members()
-        .path::<PostId>("id", "01941f29-7c00-7000-8000-000000000001")
+        .path::<PostId>("id", "01941f29-7c00-7000-8000-0000000000b1")
         .if_match()
         .body::<wanted::Update>(json!({ "status": "PUBLISHED" }))
         .answers::<post::View<'_>>(post::example())

@@ -13,7 +13,8 @@ const INTRODUCTION: &str = "\
     Every refusal is a problem (RFC 9457) with a stable code; a route that is not here is \
     answered with ROUTE_NOT_FOUND. After a BUSY, or no answer, the same request may be sent \
     again, under the same Idempotency-Key where there is one. API Gateway answers some requests by \
-    itself, in a form of its own: {\"message\": ...}.";
+    itself, in a form of its own: {\"message\": ...}. Most examples name what is in the sample data \
+    of the local cloud.";
 
 /// Every system: its name, what it is about, and its operations.
 type System = (&'static str, &'static str, Vec<Operation>);

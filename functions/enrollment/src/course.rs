@@ -158,7 +158,7 @@ struct Single {
 /// A course in the document's examples.
 pub(crate) fn example() -> Value {
     json!({
-        "courseId": 101,
+        "courseId": 1,
         "name": "Databases",
         "credit": 3,
         "dayOfWeek": "MON",

@@ -29,8 +29,8 @@ pub fn operation() -> Operation {
     let route = "DELETE /enrollments/{studentId}/{courseId}";
     Operation::new(FUNCTION, route, "Give a student's seat in a course back.")
         .for_members()
-        .path::<StudentId>("studentId", 7)
-        .path::<CourseId>("courseId", 101)
+        .path::<StudentId>("studentId", 1)
+        .path::<CourseId>("courseId", 1)
         .answers_nothing()
         .refuses([Refusal::EnrollmentNotFound, Refusal::Forbidden])
 }

@@ -85,15 +85,15 @@ struct View<'a> {
 pub fn operation() -> Operation {
     let enrollment = json!({
         "enrollmentId": "01941f29-7c00-7000-8000-000000000001",
-        "studentId": 7,
-        "courseId": 101,
+        "studentId": 1,
+        "courseId": 1,
         "term": "default",
         "enrolledAt": "2030-02-01T09:00:00.120Z",
     });
     Operation::new(FUNCTION, "POST /enrollments", "Give a student one seat in a course.")
         .for_members()
         .keyed()
-        .body::<Body>(json!({ "studentId": 7, "courseId": 101 }))
+        .body::<Body>(json!({ "studentId": 1, "courseId": 1 }))
         .creates::<View<'_>>(enrollment)
         .refuses([
             Refusal::CourseNotFound,

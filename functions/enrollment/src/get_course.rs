@@ -38,7 +38,7 @@ pub fn operation() -> Operation {
     course["seats"] = json!({ "capacity": 30, "enrolled": 12, "left": 18 });
     Operation::new(FUNCTION, "GET /courses/{courseId}", "A course and its seats.")
         .for_anyone_with_token()
-        .path::<CourseId>("courseId", 101)
+        .path::<CourseId>("courseId", 1)
         .query::<bool>("fresh", "Whether seats must be counted now, not within the last second.")
         .answers::<View>(course)
         .refuses([Refusal::CourseNotFound])

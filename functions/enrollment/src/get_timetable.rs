@@ -56,7 +56,7 @@ struct Credits {
 pub fn operation() -> Operation {
     let timetable = json!({
         "items": [{
-            "courseId": 101,
+            "courseId": 1,
             "name": "Databases",
             "credit": 3,
             "meetings": [{ "dayOfWeek": "MON", "startPeriod": 1, "endPeriod": 3 }],
@@ -67,7 +67,7 @@ pub fn operation() -> Operation {
     let route = "GET /students/{studentId}/enrollments";
     Operation::new(FUNCTION, route, "A student's courses in a term.")
         .for_members()
-        .path::<StudentId>("studentId", 7)
+        .path::<StudentId>("studentId", 1)
         .query::<platform::text::Slug>("term", "Which term: default, if it is left out.")
         .pages(20)
         .answers::<View>(timetable)

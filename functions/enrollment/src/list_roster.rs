@@ -33,9 +33,9 @@ pub fn operation() -> Operation {
     let route = "GET /courses/{courseId}/enrollments";
     Operation::new(FUNCTION, route, "A course's students, in the order of their enrollments.")
         .for_staff()
-        .path::<CourseId>("courseId", 101)
+        .path::<CourseId>("courseId", 1)
         .pages(20)
-        .lists::<Entry>(json!({ "studentId": 7, "enrolledAt": "2030-02-01T09:00:00.120Z" }))
+        .lists::<Entry>(json!({ "studentId": 1, "enrolledAt": "2030-02-01T09:00:00.120Z" }))
         .refuses([Refusal::CourseNotFound])
 }
 

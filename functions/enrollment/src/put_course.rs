@@ -78,7 +78,7 @@ pub fn operation() -> Operation {
     });
     Operation::new(FUNCTION, "PUT /courses/{courseId}", "Create a course, or change it.")
         .for_staff()
-        .path::<CourseId>("courseId", 101)
+        .path::<CourseId>("courseId", 1)
         .body::<Body>(course)
         .puts::<CourseView>(course::example())
         .refuses([Refusal::CourseInUse, Refusal::CapacityBelowEnrolled { capacity: 12 }])

@@ -59,14 +59,14 @@ struct View<'a> {
 
 /// What the document says of it.
 pub fn operation() -> Operation {
-    let plan = json!({ "name": "Ada", "memberId": "student-7", "maxCredits": 18 });
+    let plan = json!({ "name": "Ada", "memberId": "student-1", "maxCredits": 18 });
     let student = json!({
-        "studentId": 7, "name": "Ada", "memberId": "student-7", "maxCredits": 18, "term": "default",
+        "studentId": 1, "name": "Ada", "memberId": "student-1", "maxCredits": 18, "term": "default",
     });
     let summary = "Create a student's plan for a term, or change it.";
     Operation::new(FUNCTION, "PUT /students/{studentId}", summary)
         .for_staff()
-        .path::<StudentId>("studentId", 7)
+        .path::<StudentId>("studentId", 1)
         .body::<Body>(plan)
         .puts::<View<'_>>(student)
 }

@@ -34,7 +34,7 @@ struct Body {
 
 /// What the document says of it.
 pub fn operation() -> Operation {
-    let body = json!({ "loginId": "ada", "password": "correct horse battery" });
+    let body = json!({ "loginId": "student-1", "password": "hotseat-demo" });
     Operation::new(FUNCTION, "POST /auth/login", "Open a session with a password.")
         .body::<Body>(body)
         .answers::<tokens::View>(tokens::example())

@@ -44,7 +44,7 @@ pub struct View {
     aggregate_id: String,
     version: u64,
     occurred_at: Instant,
-    #[schema(value_type = Object)]
+    /// More about it, by its type.
     payload: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -54,13 +54,13 @@ pub struct View {
 /// A notification in the document's examples.
 pub(crate) fn example() -> Value {
     json!({
-        "id": "001896166800120-00000002-Zm9v",
+        "id": "001893456000000-0000000002-0f1e2d3c4b5a69788796a5b4c3d2e1f0",
         "type": "ENROLLED",
-        "aggregateId": "7",
+        "aggregateId": "1",
         "version": 2,
-        "occurredAt": "2030-02-01T09:00:00.120Z",
-        "payload": { "studentId": 7, "courseId": 101, "term": "default" },
-        "readAt": "2030-02-01T09:05:00Z",
+        "occurredAt": "2030-01-01T00:00:00Z",
+        "payload": { "studentId": 1, "courseId": 1, "term": "default" },
+        "readAt": "2030-01-01T00:05:00Z",
     })
 }
 

@@ -32,7 +32,7 @@ pub fn operation() -> Operation {
     let summary = "The caller has read a notification.";
     Operation::new(FUNCTION, "PUT /notifications/{id}/read", summary)
         .for_members()
-        .path::<NotificationId>("id", "001896166800120-00000002-Zm9v")
+        .path::<NotificationId>("id", "001893456000000-0000000002-0f1e2d3c4b5a69788796a5b4c3d2e1f0")
         .answers::<View>(item::example())
         .refuses([NOTIFICATION_NOT_FOUND])
 }

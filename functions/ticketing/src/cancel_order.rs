@@ -27,7 +27,7 @@ pub fn operation() -> Operation {
     let summary = "Cancel an order, so that its seats are free.";
     Operation::new(FUNCTION, "DELETE /orders/{orderId}", summary)
         .for_members()
-        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-000000000001")
+        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-0000000000c3")
         .answers_nothing()
         .refuses([Refusal::OrderNotFound, closed])
 }

@@ -13,7 +13,7 @@ pub const FUNCTION: Function = Function::http("get-order", |a, r| Box::pin(handl
 pub fn operation() -> Operation {
     Operation::new(FUNCTION, "GET /orders/{orderId}", "An order of the caller's.")
         .for_members()
-        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-000000000001")
+        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-0000000000c3")
         .answers::<order::View<'_>>(order::example())
         .refuses([Refusal::OrderNotFound])
 }

@@ -59,7 +59,7 @@ pub struct View<'a> {
 /// A hold in the document's examples.
 pub(crate) fn example() -> Value {
     json!({
-        "holdId": "01941f29-7c00-7000-8000-000000000002",
+        "holdId": "01941f29-7c00-7000-8000-0000000000c2",
         "matchId": "final",
         "seats": ["A-1-1", "A-1-2"],
         "amount": 18000,

@@ -29,7 +29,7 @@ pub struct Options {
     /// In one of these sections, the best liked first; anywhere if there are none.
     #[serde(default)]
     #[garde(dive)]
-    #[schema(value_type = Vec<text::Title>, max_items = 50)]
+    #[schema(value_type = Vec<text::Title>)]
     pub sections: Sections,
     /// For no more than this each.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -112,7 +112,7 @@ pub struct View<'a> {
 /// An order in the document's examples.
 pub(crate) fn example() -> Value {
     json!({
-        "orderId": "01941f29-7c00-7000-8000-000000000001",
+        "orderId": "01941f29-7c00-7000-8000-0000000000c3",
         "matchId": "final",
         "seats": ["A-1-1", "A-1-2"],
         "amount": 18000,

@@ -60,7 +60,7 @@ struct Body {
 /// What the document says of it.
 pub fn operation() -> Operation {
     let payment = json!({
-        "paymentId": "pay-7", "amount": 18000, "paidAt": "2030-05-01T09:08:00Z",
+        "paymentId": "pay-7", "amount": 9000, "paidAt": "2030-05-01T09:08:00Z",
     });
     let mut paid = order::example();
     paid["status"] = json!("PAID");
@@ -68,7 +68,7 @@ pub fn operation() -> Operation {
     let summary = "Take a payment that was confirmed.";
     Operation::new(FUNCTION, "POST /orders/{orderId}/payment", summary)
         .for_signers()
-        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-000000000001")
+        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-0000000000c3")
         .body::<Body>(payment)
         .answers::<order::View<'_>>(paid)
         .refuses([

@@ -44,7 +44,7 @@ pub fn operation() -> Operation {
         .for_members()
         .keyed()
         .header(pass::HEADER, "A pass for the match, which may be over.")
-        .body::<Body>(json!({ "holdId": "01941f29-7c00-7000-8000-000000000002" }))
+        .body::<Body>(json!({ "holdId": "01941f29-7c00-7000-8000-0000000000c2" }))
         .creates::<order::View<'_>>(order::example())
         .refuses([
             Refusal::HoldNotFound,

@@ -22,7 +22,7 @@ pub struct Preferences {
     /// In one of these sections, the best liked first.
     #[serde(default)]
     #[garde(dive)]
-    #[schema(value_type = Vec<text::Title>, max_items = 50)]
+    #[schema(value_type = Vec<text::Title>)]
     pub sections: Sections,
 }
 

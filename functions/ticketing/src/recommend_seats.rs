@@ -43,7 +43,7 @@ struct Body {
     #[schema(minimum = 1, maximum = 8)]
     seats: Option<u32>,
     #[garde(dive)]
-    #[schema(value_type = Option<Vec<text::Title>>, max_items = 50)]
+    #[schema(value_type = Option<Vec<text::Title>>)]
     sections: Option<Sections>,
     #[garde(skip)]
     max_price: Option<u64>,

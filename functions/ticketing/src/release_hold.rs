@@ -25,7 +25,7 @@ pub fn operation() -> Operation {
     let summary = "Give held seats back before their time is over.";
     Operation::new(FUNCTION, "DELETE /holds/{holdId}", summary)
         .for_members()
-        .path::<HoldId>("holdId", "01941f29-7c00-7000-8000-000000000002")
+        .path::<HoldId>("holdId", "01941f29-7c00-7000-8000-0000000000c1")
         .header(pass::HEADER, "A pass for the match, which may be over.")
         .answers_nothing()
         .refuses([Refusal::HoldNotFound, Refusal::PassRequired])
