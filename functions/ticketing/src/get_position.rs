@@ -34,7 +34,6 @@ pub fn operation() -> Operation {
         .path::<MatchId>("matchId", "final")
         .header(ticket::HEADER, "The ticket that was told last.")
         .answers::<View>(place)
-        .refuses([Refusal::MatchNotFound])
         .refuses(Refusal::sale_examples())
         .refuses([Problem::from(TOO_MANY_REQUESTS).retry_after(1)])
 }

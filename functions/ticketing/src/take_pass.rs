@@ -41,7 +41,6 @@ pub fn operation() -> Operation {
         .header(ticket::HEADER, "The ticket that was told last.")
         .creates::<View>(pass)
         .refuses([
-            Refusal::MatchNotFound,
             Refusal::PassRequired,
             Refusal::NotAdmitted { position: 41 },
             Refusal::TicketReplaced,

@@ -113,17 +113,14 @@ async fn a_body_that_is_too_large_is_refused_wherever_there_is_one() {
     let body = vec![b' '; 1_000_001];
     for (path, method, operation) in operations() {
         if operation["requestBody"].is_object() {
-            let parameters = operation["parameters"].as_array().unwrap().iter();
-            let path =
-                parameters.filter(|it| it["in"] == "path").fold(path.to_owned(), |path, it| {
-                    let value = it["example"].to_string();
-                    path.replace(
-                        &format!("{{{}}}", it["name"].as_str().unwrap()),
-                        value.trim_matches('"'),
-                    )
-                });
-            let answer = world.as_staff().send_raw(&method.to_uppercase(), &path, body.clone());
-            answer.await.refused(413, "BODY_TOO_LARGE");
+            let mut path = path.to_owned();
+            for parameter in operation["parameters"].as_array().unwrap() {
+                let name = format!("{{{}}}", parameter["name"].as_str().unwrap());
+                path = path.replace(&name, parameter["example"].to_string().trim_matches('"'));
+            }
+            let method = method.to_uppercase();
+            let answer = world.as_staff().send_raw(&method, &path, body.clone()).await;
+            answer.refused(413, "BODY_TOO_LARGE");
         }
     }
 }
