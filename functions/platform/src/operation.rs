@@ -184,7 +184,7 @@ impl Operation {
     /// The body that it reads.
     #[must_use]
     pub fn body<T: ToSchema>(mut self, example: Value) -> Self {
-        let content = json!({ JSON: { "schema": of::<T>(), "example": example } });
+        let content = media(of::<T>(), example);
         self.body = Some(json!({ "required": true, "content": content }));
         self.knows::<T>().refuses([BODY_TOO_LARGE])
     }
@@ -216,8 +216,7 @@ impl Operation {
     /// A success with a body.
     #[must_use]
     pub fn answers_with<T: ToSchema>(self, status: u16, what: &str, example: Value) -> Self {
-        self.content(status, what, json!({ JSON: { "schema": of::<T>(), "example": example } }))
-            .knows::<T>()
+        self.content(status, what, media(of::<T>(), example)).knows::<T>()
     }
 
     /// 200 with a page of things, of which `example` is one.
@@ -231,9 +230,9 @@ impl Operation {
                 "nextCursor": { "type": "string", "description": "Leads on, if the list goes on." },
             },
         });
-        let example = json!({ "items": [example] });
-        self.content(200, "A page.", json!({ JSON: { "schema": schema, "example": example } }))
-            .knows::<T>()
+        let mut page = json!({ "items": [] });
+        page["items"] = vec![example].into();
+        self.content(200, "A page.", media(schema, page)).knows::<T>()
     }
 
     /// 204.
@@ -246,7 +245,9 @@ impl Operation {
     /// A success with content of any type.
     #[must_use]
     pub fn content(mut self, status: u16, what: &str, content: Value) -> Self {
-        self.answers.insert(status, json!({ "description": what, "content": content }));
+        let mut answer = json!({ "description": what });
+        answer["content"] = content;
+        self.answers.insert(status, answer);
         self
     }
 
@@ -365,6 +366,14 @@ fn refused_with(status: u16, problems: &[&Problem]) -> Value {
     answer
 }
 
+/// JSON of a schema, with an example.
+fn media(schema: Value, example: Value) -> Value {
+    let mut content = json!({ JSON: {} });
+    content[JSON]["schema"] = schema;
+    content[JSON]["example"] = example;
+    content
+}
+
 /// The schema of `T` itself.
 fn of<T: ToSchema>() -> Value {
     json!(T::schema())
@@ -388,7 +397,7 @@ pub struct ProblemBody {
     detail: String,
     /// Finds the request in the logs.
     request_id: String,
-    /// Of INVALID_REQUEST: what is wrong.
+    /// Of `INVALID_REQUEST`: what is wrong.
     #[schema(inline, nullable = false)]
     errors: Option<Vec<FieldError>>,
 }
