@@ -45,7 +45,7 @@ fn show(page: &mut String, document: &Value, method: &str, path: &str, operation
              </summary><p>{}</p>",
             method.to_uppercase(),
             escaped(path),
-            who(&operation["security"]),
+            text(&operation["description"]),
         ),
     );
     let parameters: Vec<Row> =
@@ -64,17 +64,6 @@ fn show(page: &mut String, document: &Value, method: &str, path: &str, operation
         contents(page, document, &answer["content"]);
     }
     page.push_str("</details>");
-}
-
-fn who(security: &Value) -> &'static str {
-    let schemes: Vec<&Value> = each(security).collect();
-    let takes = |name: &str| schemes.iter().any(|scheme| scheme[name].is_array());
-    match schemes.len() {
-        0 => "For anyone.",
-        1 if takes("bearer") => "Needs a token.",
-        1 => "Needs a signature.",
-        _ => "For anyone; a token is welcome.",
-    }
 }
 
 fn contents(page: &mut String, document: &Value, content: &Value) {
@@ -146,10 +135,9 @@ fn list(document: &Value, schema: &Value, prefix: &str, depth: usize, rows: &mut
         list(document, &schema["items"], &format!("{prefix}[]"), depth + 1, rows);
     }
     for (name, field) in fields(&schema["properties"]) {
+        let is_required = each(&schema["required"]).any(|required| *required == **name);
         let dot = if prefix.is_empty() { "" } else { "." };
         let name = format!("{prefix}{dot}{name}");
-        let is_required =
-            each(&schema["required"]).any(|it| name.ends_with(it.as_str().unwrap_or("\0")));
         let there = resolved(document, field);
         let about = field["description"].as_str().or(there["description"].as_str());
         let optional = if is_required { "" } else { "optional. " };
@@ -190,6 +178,7 @@ fn kind(schema: &Value) -> String {
         named("format").filter(|format| !format.starts_with("int")),
         between("minimum", "maximum", ""),
         between("minLength", "maxLength", " characters"),
+        named("pattern").filter(|_| schema["maxLength"].is_null()),
         between("minItems", "maxItems", " items"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -87,7 +87,7 @@ mod tests {
                 "version": 2,
                 "occurredAt": "2030-01-01T00:00:00Z",
                 "memberId": "m-1",
-                "payload": { "studentId": 1, "courseId": 1, "term": "default" },
+                "payload": { "studentId": 7, "courseId": 101, "term": "default" },
             })
         );
         let dropped = told(Some(&plan(2, &[101, 102])), Some(&plan(3, &[101]))).unwrap();
@@ -95,7 +95,7 @@ mod tests {
             (dropped.r#type, dropped.payload["courseId"].as_u64()),
             (Type::Dropped, Some(102))
         );
-        assert_eq!((dropped.version, dropped.group().as_str()), (3, "student-1"));
+        assert_eq!((dropped.version, dropped.group().as_str()), (3, "student-7"));
     }
 
     #[test]

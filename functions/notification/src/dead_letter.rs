@@ -101,7 +101,7 @@ mod tests {
             "recordId": "e-1",
             "type": "ENROLLED",
             "aggregate": "student",
-            "aggregateId": "1",
+            "aggregateId": "7",
             "version": 2,
             "occurredAt": "2030-01-01T00:00:00Z",
             "memberId": "m-1",

@@ -35,6 +35,7 @@ pub struct Operation {
     method: &'static str,
     path: &'static str,
     summary: &'static str,
+    who: &'static str,
     has_head: bool,
     security: Vec<Value>,
     parameters: Vec<Value>,
@@ -52,7 +53,7 @@ impl Operation {
     pub fn new(function: Function, route: &'static str, summary: &'static str) -> Self {
         let (method, path) = route.split_once(' ').unwrap_or(("", route));
         let failures = [
-            Problem::invalid("limit", "expected 1 to 100"),
+            Problem::invalid("query", "expected a percent-encoded query"),
             Problem::internal("(logged, not sent)"),
             Problem::busy("(logged, not sent)"),
         ];
@@ -61,6 +62,7 @@ impl Operation {
             method,
             path,
             summary,
+            who: "Needs no token.",
             has_head: false,
             security: Vec::new(),
             parameters: Vec::new(),
@@ -87,6 +89,7 @@ impl Operation {
     /// It needs a member's token.
     #[must_use]
     pub fn for_members(mut self) -> Self {
+        self.who = "Needs a token.";
         self.security.push(json!({ BEARER: [] }));
         self.refuses([UNAUTHENTICATED])
     }
@@ -94,12 +97,13 @@ impl Operation {
     /// It needs a staff token.
     #[must_use]
     pub fn for_staff(self) -> Self {
-        self.for_members().refuses([FORBIDDEN])
+        Self { who: "Needs a staff token.", ..self.for_members().refuses([FORBIDDEN]) }
     }
 
     /// A token is welcome, and none is needed.
     #[must_use]
     pub fn for_anyone_with_token(mut self) -> Self {
+        self.who = "Needs no token, and takes one.";
         self.security = vec![json!({}), json!({ BEARER: [] })];
         self
     }
@@ -107,6 +111,7 @@ impl Operation {
     /// It needs a signed body instead of a token.
     #[must_use]
     pub fn for_signers(mut self) -> Self {
+        self.who = "Needs a signature instead of a token.";
         self.security.push(json!({ SIGNATURE: [] }));
         self.refuses([UNAUTHENTICATED])
     }
@@ -307,6 +312,7 @@ impl Operation {
             "operationId": self.name,
             "tags": [system],
             "summary": self.summary,
+            "description": self.who,
             "security": self.security,
             "parameters": self.parameters,
         });
