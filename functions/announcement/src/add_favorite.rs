@@ -6,7 +6,7 @@
 
 use platform::clock::Instant;
 use platform::table::Read;
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::announcement::Meta;
 use crate::favorite::{self, Changed, Favorite};
@@ -16,6 +16,20 @@ use crate::{TABLE, announcements, keys};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("add-favorite", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Make an announcement one of the caller's favorites.";
+    Operation::new(FUNCTION, "PUT /announcements/{id}/favorite", summary)
+        .for_members()
+        .path::<AnnouncementId>("id", "youth-rooms")
+        .answers_nothing()
+        .refuses([
+            Refusal::AnnouncementNotFound,
+            Refusal::closed_example(),
+            Refusal::TooManyFavorites { most: favorite::MOST },
+        ])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

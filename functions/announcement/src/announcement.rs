@@ -10,6 +10,8 @@ use platform::clock::Instant;
 use platform::table::{AttributeValue, Item, Key, Write, item, n, s};
 use platform::{Problem, Reply};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::ids::{AnnouncementId, DocumentId};
 use crate::keys;
@@ -92,8 +94,9 @@ pub struct Announcement {
 }
 
 /// An announcement as lists and home show it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = AnnouncementEntry)]
 pub struct Entry<'a> {
     id: &'a AnnouncementId,
     title: &'a str,
@@ -104,13 +107,14 @@ pub struct Entry<'a> {
     closes_at: Instant,
     open: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     days_left: Option<i64>,
     favorites: u64,
     views: u64,
 }
 
 /// A whole announcement as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct View<'a> {
     #[serde(flatten)]
     entry: Entry<'a>,
@@ -119,11 +123,39 @@ pub struct View<'a> {
     version: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Document)]
 struct DocumentView<'a> {
     id: &'a DocumentId,
     name: &'a str,
     required: bool,
+}
+
+/// An announcement in a list, in the document's examples.
+pub(crate) fn entry_example() -> Value {
+    json!({
+        "id": "youth-rooms",
+        "title": "Rooms for students",
+        "organisation": "City",
+        "category": "housing",
+        "region": "north",
+        "opensAt": "2030-01-01T00:00:00Z",
+        "closesAt": "2030-02-01T00:00:00Z",
+        "open": true,
+        "daysLeft": 12,
+        "favorites": 318,
+        "views": 1843,
+    })
+}
+
+/// A whole announcement in the document's examples.
+pub(crate) fn example() -> Value {
+    let mut example = entry_example();
+    example["body"] = json!("Apply with these documents.");
+    example["documents"] =
+        json!([{ "id": "id-card", "name": "Copy of your identity card", "required": true }]);
+    example["version"] = json!(3);
+    example
 }
 
 impl Meta {

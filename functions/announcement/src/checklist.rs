@@ -10,6 +10,8 @@ use platform::clock::Instant;
 use platform::table::{Query, Write, item, n, read, s};
 use platform::{App, Problem, Reply};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::announcement::Meta;
 use crate::ids::{AnnouncementId, DocumentId};
@@ -35,12 +37,18 @@ pub struct Checklist {
 }
 
 /// A checklist as JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Checklist)]
 pub struct View<'a> {
     checked: Vec<&'a DocumentId>,
     total: usize,
     required: usize,
     version: u64,
+}
+
+/// A checklist in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({ "checked": ["id-card"], "total": 2, "required": 1, "version": 3 })
 }
 
 impl Checklist {

@@ -4,14 +4,26 @@
 //! view.
 
 use platform::auth::Caller;
-use platform::{App, Function, Problem, Reply, Request, audience, auth, http, views};
+use platform::{App, Function, Operation, Problem, Reply, Request, audience, auth, http, views};
 
 use crate::ids::AnnouncementId;
 use crate::refusal::Refusal;
-use crate::{TABLE, announcements, keys};
+use crate::{TABLE, announcement, announcements, keys};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-announcement", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "An announcement, and one more view of it.";
+    Operation::new(FUNCTION, "GET /announcements/{id}", summary)
+        .with_head()
+        .for_anyone_with_token()
+        .path::<AnnouncementId>("id", "youth-rooms")
+        .answers::<announcement::View<'_>>(announcement::example())
+        .tells_version()
+        .refuses([Refusal::AnnouncementNotFound])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let id: AnnouncementId = http::path(&request, "id")?;

@@ -2,7 +2,7 @@
 //! read of the announcement and the checklist beside it.
 
 use platform::table::{Read, read};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::announcement::Meta;
 use crate::checklist::{self, Checklist};
@@ -12,6 +12,17 @@ use crate::{TABLE, keys};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-checklist", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Which documents the caller has for an announcement.";
+    Operation::new(FUNCTION, "GET /announcements/{id}/checklist", summary)
+        .for_members()
+        .path::<AnnouncementId>("id", "youth-rooms")
+        .answers::<checklist::View<'_>>(checklist::example())
+        .tells_version()
+        .refuses([Refusal::AnnouncementNotFound])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -10,11 +10,14 @@ use std::collections::HashMap;
 
 use platform::auth::Caller;
 use platform::clock::Instant;
+use platform::problem::UNAUTHENTICATED;
 use platform::table::Read;
-use platform::{App, Function, Problem, Reply, Request, auth};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::announcement::{Entry, Meta};
+use crate::announcement::{self, Entry, Meta};
 use crate::announcements;
 use crate::checklist::{self, Checklist};
 use crate::favorite::{self, Favorite};
@@ -28,25 +31,24 @@ pub const FUNCTION: Function = Function::http("get-home", |a, r| Box::pin(handle
 const CHECKLISTS: usize = 20;
 
 /// Home as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     closing_soon: Vec<Entry<'a>>,
     newest: Vec<Entry<'a>>,
     most_favorited: Vec<Entry<'a>>,
     built_at: Option<Instant>,
-    #[serde(flatten)]
-    own: Option<OwnView<'a>>,
+    /// With a token: those that close soonest first, and those that have closed last.
+    #[schema(nullable = false)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    favorites: Option<Vec<Entry<'a>>>,
+    /// With a token: those that were changed last.
+    #[schema(nullable = false)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checklists: Option<Vec<ChecklistView<'a>>>,
 }
 
-/// What is one's own, as JSON.
-#[derive(Serialize)]
-struct OwnView<'a> {
-    favorites: Vec<Entry<'a>>,
-    checklists: Vec<ChecklistView<'a>>,
-}
-
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ChecklistView<'a> {
     #[serde(flatten)]
     entry: Entry<'a>,
@@ -62,6 +64,28 @@ struct Own {
     metas: HashMap<AnnouncementId, Meta>,
 }
 
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let entry = announcement::entry_example();
+    let mut checklist = checklist::example();
+    for (name, value) in entry.as_object().into_iter().flatten() {
+        checklist[name] = value.clone();
+    }
+    let home = json!({
+        "closingSoon": [entry],
+        "newest": [],
+        "mostFavorited": [entry],
+        "builtAt": "2030-01-19T09:00:00Z",
+        "favorites": [entry],
+        "checklists": [checklist],
+    });
+    let summary = "What closes soon, what is new, what most people marked, and what is one's own.";
+    Operation::new(FUNCTION, "GET /home", summary)
+        .for_anyone_with_token()
+        .answers::<View<'_>>(home)
+        .refuses([UNAUTHENTICATED])
+}
+
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let is_guest = !request.headers().contains_key("authorization");
     let caller = if is_guest { None } else { Some(auth::caller(app, &request)?) };
@@ -74,7 +98,8 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
         newest: shared.show(&shared.newest, now, |_| true),
         most_favorited: shared.show(&shared.most_favorited, now, |meta| meta.favorites > 0),
         built_at,
-        own: own.as_ref().map(|own| own.view(now)),
+        favorites: own.as_ref().map(|own| own.favorites(now)),
+        checklists: own.as_ref().map(|own| own.checklists(now)),
     })
 }
 
@@ -99,18 +124,19 @@ async fn own(app: &App, caller: Option<&Caller>) -> Result<Option<Own>, Problem>
 
 impl Own {
     /// Favorites that close soonest first, and those that have closed last.
-    fn view(&self, now: Instant) -> OwnView<'_> {
+    fn favorites(&self, now: Instant) -> Vec<Entry<'_>> {
         let favorites = self.favorites.iter().map(|favorite| &favorite.announcement_id);
         let mut favorites: Vec<&Meta> = favorites.filter_map(|id| self.metas.get(id)).collect();
         favorites.sort_by_key(|meta| (meta.is_over(now), meta.closes_at_ms));
+        favorites.into_iter().map(|meta| meta.entry(now)).collect()
+    }
+
+    fn checklists(&self, now: Instant) -> Vec<ChecklistView<'_>> {
         let checklists = self.checklists.iter().filter_map(|checklist| {
             let meta = self.metas.get(&checklist.announcement_id)?;
             let checklist = checklist::view(Some(checklist), meta);
             Some(ChecklistView { entry: meta.entry(now), checklist })
         });
-        OwnView {
-            favorites: favorites.into_iter().map(|meta| meta.entry(now)).collect(),
-            checklists: checklists.collect(),
-        }
+        checklists.collect()
     }
 }

@@ -3,6 +3,7 @@
 
 use platform::text::{Text, slug};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Text that is no id.
 #[derive(Debug, thiserror::Error)]
@@ -13,9 +14,10 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(
-            Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
         )]
         #[serde(try_from = "String")]
+        #[schema(value_type = String, pattern = "^[A-Za-z0-9_-]{1,64}$")]
         pub struct $name(String);
 
         impl $name {

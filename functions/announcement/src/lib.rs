@@ -53,8 +53,8 @@ pub mod refusal;
 pub mod remove_favorite;
 pub mod wanted;
 
-use platform::Function;
 use platform::table::TableName;
+use platform::{Function, Operation};
 
 pub use ids::AnnouncementId;
 
@@ -73,6 +73,21 @@ pub const FUNCTIONS: &[Function] = &[
     refresh_home::FUNCTION,
     announce_closing::FUNCTION,
 ];
+
+/// What the document says of them.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        get_home::operation(),
+        list_announcements::operation(),
+        get_announcement::operation(),
+        put_announcement::operation(),
+        add_favorite::operation(),
+        remove_favorite::operation(),
+        list_favorites::operation(),
+        get_checklist::operation(),
+        put_checklist::operation(),
+    ]
+}
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "ANNOUNCEMENT_TABLE", default: "Announcement" };

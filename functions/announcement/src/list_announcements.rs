@@ -12,9 +12,9 @@ use platform::clock::Instant;
 use platform::http::{List, Page};
 use platform::table::{Item, Query, Read, s};
 use platform::text::{self, Text};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
-use crate::announcement::Meta;
+use crate::announcement::{self, Entry, Meta};
 use crate::ids::AnnouncementId;
 use crate::{TABLE, announcements, keys};
 
@@ -59,6 +59,17 @@ struct Found {
     metas: Vec<Meta>,
     /// When the next of those that were looked at opens or closes.
     until: Option<Instant>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /announcements", "Announcements by their closing times.")
+        .for_anyone_with_token()
+        .query::<text::Title>("category", "Only those of this category.")
+        .query::<text::Title>("region", "Only those of this region.")
+        .query::<bool>("open", "Only those that are open, or only others.")
+        .pages(20)
+        .lists::<Entry<'_>>(announcement::entry_example())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

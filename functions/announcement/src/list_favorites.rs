@@ -6,10 +6,12 @@
 use platform::clock::Instant;
 use platform::http::{List, Page};
 use platform::table::Read;
-use platform::{App, Function, Problem, Reply, Request, auth};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::announcement::{Entry, Meta};
+use crate::announcement::{self, Entry, Meta};
 use crate::announcements;
 use crate::favorite::{self, Favorite};
 use crate::ids::AnnouncementId;
@@ -21,12 +23,23 @@ pub const FUNCTION: Function = Function::http("list-favorites", |a, r| Box::pin(
 type Position = (i64, AnnouncementId);
 
 /// A favorite as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     #[serde(flatten)]
     entry: Entry<'a>,
     favorite_since: Instant,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let mut favorite = announcement::entry_example();
+    favorite["favoriteSince"] = json!("2030-01-02T09:00:00Z");
+    let summary = "The caller's favorites, the last one added first.";
+    Operation::new(FUNCTION, "GET /favorites", summary)
+        .for_members()
+        .pages(20)
+        .lists::<View<'_>>(favorite)
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -5,16 +5,28 @@
 //! belong together. A body that changes nothing writes nothing.
 
 use platform::table::{Patience, WriteError};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
-use crate::announcement::Announcement;
+use crate::announcement::{self, Announcement};
 use crate::ids::AnnouncementId;
 use crate::refusal::Refusal;
-use crate::wanted::Wanted;
+use crate::wanted::{self, Wanted};
 use crate::{TABLE, announcements};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("put-announcement", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Create an announcement, or make it what the body says, all of it.";
+    Operation::new(FUNCTION, "PUT /announcements/{id}", summary)
+        .for_staff()
+        .path::<AnnouncementId>("id", "youth-rooms")
+        .if_match()
+        .body::<wanted::Body>(wanted::example())
+        .puts::<announcement::View<'_>>(announcement::example())
+        .tells_version()
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -9,8 +9,10 @@ use std::collections::HashSet;
 
 use garde::Validate;
 use platform::table::{Patience, WriteError};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::TABLE;
 use crate::announcement::Meta;
@@ -28,10 +30,24 @@ const MOST_IDS: usize = 1_000;
 /// So many mistakes are named.
 const MOST_NAMED: usize = 10;
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 struct Body {
     #[garde(length(max = MOST_IDS))]
+    #[schema(max_items = 1_000)]
     checked: Vec<DocumentId>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Say which documents the caller has, all of them at once.";
+    Operation::new(FUNCTION, "PUT /announcements/{id}/checklist", summary)
+        .for_members()
+        .path::<AnnouncementId>("id", "youth-rooms")
+        .if_match()
+        .body::<Body>(json!({ "checked": ["id-card"] }))
+        .puts::<checklist::View<'_>>(checklist::example())
+        .tells_version()
+        .refuses([Refusal::AnnouncementNotFound])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -35,6 +35,14 @@ const ANNOUNCEMENT_CLOSED: Kind =
 const TOO_MANY_FAVORITES: Kind =
     Kind::new(409, "TOO_MANY_FAVORITES", "You have as many favorites as one may have.");
 
+impl Refusal {
+    /// Of an announcement whose time is over, in the document.
+    pub(crate) fn closed_example() -> Self {
+        let closes_at = Instant::from_millis(1_896_134_400_000);
+        Self::AnnouncementClosed { closes_at, now: closes_at }
+    }
+}
+
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {

@@ -7,38 +7,49 @@ use platform::clock::Instant;
 use platform::text::{self, Text};
 use platform::{Problem, Request, http};
 use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::ids::DocumentId;
 
 /// The most documents that an announcement asks for.
 const MOST_DOCUMENTS: usize = 50;
 
-#[derive(Deserialize, Validate)]
+/// The body of put-announcement.
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+pub(crate) struct Body {
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     title: Text,
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     organisation: Text,
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     category: Text,
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     region: Text,
     #[garde(custom(text::contents))]
+    #[schema(value_type = text::Contents)]
     body: Text,
     #[garde(skip)]
     opens_at: Instant,
     #[garde(skip)]
     closes_at: Instant,
     #[garde(length(max = MOST_DOCUMENTS), dive)]
+    #[schema(max_items = 50)]
     documents: Vec<Document>,
 }
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
+#[schema(as = DocumentWanted)]
 struct Document {
     #[garde(skip)]
     id: DocumentId,
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     name: Text,
     #[garde(skip)]
     required: bool,
@@ -63,6 +74,20 @@ pub struct Wanted {
     pub closes_at: Instant,
     /// What it asks for: id, name, and whether it is required.
     pub documents: Vec<(DocumentId, String, bool)>,
+}
+
+/// The body in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "title": "Rooms for students",
+        "organisation": "City",
+        "category": "housing",
+        "region": "north",
+        "body": "Apply with these documents.",
+        "opensAt": "2030-01-01T00:00:00Z",
+        "closesAt": "2030-02-01T00:00:00Z",
+        "documents": [{ "id": "id-card", "name": "Copy of your identity card", "required": true }],
+    })
 }
 
 impl Wanted {

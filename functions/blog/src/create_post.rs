@@ -7,13 +7,13 @@
 use platform::auth;
 use platform::idempotency::Idempotency;
 use platform::table::{Patience, Refusals, WriteError};
-use platform::{App, Function, Problem, Reply, Request};
+use platform::{App, Function, Operation, Problem, Reply, Request};
 use serde_json::json;
 
 use crate::TABLE;
 use crate::ids::PostId;
-use crate::post::Post;
-use crate::wanted::Wanted;
+use crate::post::{self, Post};
+use crate::wanted::{self, Wanted};
 
 /// The function.
 pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
@@ -23,6 +23,17 @@ const NAME: &str = "create-post";
 /// Writes of the transaction that have a condition, by their place.
 const META: usize = 0;
 const KEPT_ANSWER: usize = 2;
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let body = json!({ "title": "Notes", "body": "The engine weaves.", "tags": ["engines"] });
+    Operation::new(FUNCTION, "POST /posts", "Write a post, as a draft or for everybody.")
+        .for_members()
+        .keyed()
+        .body::<wanted::Create>(body)
+        .creates::<post::View<'_>>(post::example())
+        .tells_version()
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

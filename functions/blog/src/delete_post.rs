@@ -6,7 +6,7 @@
 
 use platform::auth;
 use platform::table::{Refusals, Write, WriteError, n, read};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 
 use crate::ids::PostId;
 use crate::post::Meta;
@@ -18,6 +18,16 @@ pub const FUNCTION: Function = Function::http("delete-post", |a, r| Box::pin(han
 
 /// Writes of the transaction, in order.
 const META: usize = 0;
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "DELETE /posts/{id}", "Take a post away, for good.")
+        .for_members()
+        .path::<PostId>("id", "01941f29-7c00-7000-8000-0000000000b1")
+        .if_match()
+        .answers_nothing()
+        .refuses([Refusal::PostNotFound, Refusal::Forbidden])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

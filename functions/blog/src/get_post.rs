@@ -5,15 +5,27 @@
 //! them.
 
 use platform::problem::UNAUTHENTICATED;
-use platform::{App, Function, Problem, Reply, Request, audience, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, audience, auth, http};
 
 use crate::ids::PostId;
-use crate::post::Status;
+use crate::post::{self, Status};
 use crate::refusal::Refusal;
 use crate::{posts, views};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-post", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /posts/{id}", "A post, and one more view of it.")
+        .with_head()
+        .for_anyone_with_token()
+        .path::<PostId>("id", "01941f29-7c00-7000-8000-0000000000b1")
+        .answers::<post::View<'_>>(post::example())
+        .tells_version()
+        .refuses([UNAUTHENTICATED])
+        .refuses([Refusal::PostNotFound])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let id: PostId = http::path(&request, "id")?;

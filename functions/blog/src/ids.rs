@@ -2,14 +2,16 @@
 
 use platform::App;
 use serde::{Deserialize, Serialize, Serializer};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// With its hyphens (RFC 9562, section 4); other forms are not taken.
 const LENGTH: usize = 36;
 
 /// A post.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
+#[schema(value_type = String, format = "uuid")]
 pub struct PostId(Uuid);
 
 /// Text that is no id.

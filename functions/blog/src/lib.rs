@@ -43,8 +43,8 @@ pub mod update_post;
 pub mod views;
 pub mod wanted;
 
-use platform::Function;
 use platform::table::TableName;
+use platform::{Function, Operation};
 
 pub use ids::PostId;
 
@@ -58,6 +58,18 @@ pub const FUNCTIONS: &[Function] = &[
     popular_posts::FUNCTION,
     count_views::FUNCTION,
 ];
+
+/// What the document says of them.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        create_post::operation(),
+        update_post::operation(),
+        delete_post::operation(),
+        list_posts::operation(),
+        get_post::operation(),
+        popular_posts::operation(),
+    ]
+}
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "BLOG_TABLE", default: "Blog" };

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use platform::cache::Cache;
 use platform::http::{List, Page};
 use platform::table::{Query, all, read, s};
-use platform::{App, Function, Problem, Reply, Request, auth};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 
-use crate::post::{Entry, EntryView};
+use crate::post::{self, Entry, EntryView};
 use crate::{TABLE, keys};
 
 /// The function.
@@ -39,6 +39,14 @@ impl Default for Pages {
 
 fn weight(entries: &Arc<Vec<Entry>>) -> u64 {
     entries.iter().map(Entry::weight).sum::<u64>() + 100
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /posts", "Published posts, newest first.")
+        .for_anyone_with_token()
+        .pages(20)
+        .lists::<EntryView<'_>>(post::entry_example())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

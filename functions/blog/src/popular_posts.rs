@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use platform::cache::Cache;
 use platform::http::{self, List};
+use platform::operation;
 use platform::table::{Query, all, read, s};
-use platform::{App, Function, Problem, Reply, Request};
+use platform::{App, Function, Operation, Problem, Reply, Request};
 
-use crate::post::{Entry, EntryView};
+use crate::post::{self, Entry, EntryView};
 use crate::{TABLE, keys};
 
 /// The function.
@@ -30,6 +31,18 @@ impl Default for Ranking {
     fn default() -> Self {
         Self(Cache::new(1, LIFETIME_MS))
     }
+}
+
+platform::schema! {
+    /// Its `?limit=`, in the document.
+    Limit = operation::number(1, MOST)
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /posts/popular", "The posts with the most views.")
+        .query::<Limit>("limit", "At most so many posts: 20 if it is left out.")
+        .lists::<EntryView<'_>>(post::entry_example())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -10,6 +10,8 @@ use platform::clock::Instant;
 use platform::table::{AttributeValue, Item, Write, item, n, s};
 use platform::{Problem, Reply};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::cut::{self, cut};
 use crate::ids::PostId;
@@ -18,8 +20,9 @@ use crate::refusal::Refusal;
 use crate::wanted::{Changes, Wanted};
 
 /// Whether everybody sees it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", try_from = "String")]
+#[schema(as = PostStatus)]
 pub enum Status {
     /// Only its author and staff.
     #[default]
@@ -110,20 +113,52 @@ pub struct Post {
 }
 
 /// A post as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct View<'a> {
     id: PostId,
     author_id: &'a str,
     title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     body: Option<&'a str>,
     tags: &'a [String],
     status: Status,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     published_at: Option<Instant>,
     views: u64,
     version: u64,
+}
+
+/// A post in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "id": "01941f29-7c00-7000-8000-0000000000b1",
+        "authorId": "ada",
+        "title": "Notes",
+        "body": "The engine weaves.",
+        "tags": ["engines"],
+        "status": "PUBLISHED",
+        "publishedAt": "2030-01-01T09:00:00Z",
+        "views": 1843,
+        "version": 3,
+    })
+}
+
+/// A post in a list, in the document's examples.
+pub(crate) fn entry_example() -> Value {
+    json!({
+        "id": "01941f29-7c00-7000-8000-0000000000b1",
+        "authorId": "ada",
+        "title": "Notes",
+        "excerpt": "The engine weaves.",
+        "tags": ["engines"],
+        "status": "PUBLISHED",
+        "publishedAt": "2030-01-01T09:00:00Z",
+        "views": 1843,
+        "version": 3,
+    })
 }
 
 impl Meta {
@@ -327,7 +362,7 @@ pub struct Entry {
 }
 
 /// A post in a list, as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryView<'a> {
     id: PostId,

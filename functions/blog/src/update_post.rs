@@ -7,16 +7,29 @@
 
 use platform::auth::{self, Caller};
 use platform::table::{Patience, WriteError};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
+use serde_json::json;
 
 use crate::ids::PostId;
-use crate::post::Post;
+use crate::post::{self, Post};
 use crate::refusal::Refusal;
-use crate::wanted::Changes;
+use crate::wanted::{self, Changes};
 use crate::{TABLE, posts};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("update-post", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "PATCH /posts/{id}", "Change a post; what is left out stays.")
+        .for_members()
+        .path::<PostId>("id", "01941f29-7c00-7000-8000-0000000000b1")
+        .if_match()
+        .body::<wanted::Update>(json!({ "status": "PUBLISHED" }))
+        .answers::<post::View<'_>>(post::example())
+        .tells_version()
+        .refuses([Refusal::PostNotFound, Refusal::Forbidden])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

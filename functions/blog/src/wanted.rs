@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use garde::Validate;
+use platform::operation;
 use platform::problem::BODY_TOO_LARGE;
 use platform::text::{self, Text};
 use platform::{Problem, Request, http};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::post::Status;
 
@@ -20,28 +22,46 @@ const MOST_TAGS: usize = 10;
 /// The most characters of a tag.
 const LONGEST_TAG: usize = 50;
 
-#[derive(Deserialize, Validate)]
-struct Create {
+/// The body of create-post.
+#[derive(Deserialize, Validate, ToSchema)]
+pub(crate) struct Create {
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     title: Text,
     #[garde(custom(any_length))]
+    #[schema(value_type = PostBody)]
     body: Text,
     #[garde(inner(custom(few_tags)))]
+    #[schema(value_type = Option<Vec<Tag>>)]
     tags: Option<Vec<Text>>,
     #[garde(skip)]
     status: Option<Status>,
 }
 
-#[derive(Deserialize, Validate)]
-struct Update {
+/// The body of update-post.
+#[derive(Deserialize, Validate, ToSchema)]
+pub(crate) struct Update {
     #[garde(inner(custom(text::title)))]
+    #[schema(value_type = Option<text::Title>)]
     title: Option<Text>,
     #[garde(inner(custom(any_length)))]
+    #[schema(value_type = Option<PostBody>)]
     body: Option<Text>,
     #[garde(inner(custom(few_tags)))]
+    #[schema(value_type = Option<Vec<Tag>>)]
     tags: Option<Vec<Text>>,
     #[garde(skip)]
     status: Option<Status>,
+}
+
+platform::schema! {
+    /// A tag that [`few_tags`] takes, in the document.
+    Tag = operation::text(1, LONGEST_TAG)
+}
+
+platform::schema! {
+    /// A post's text, in the document. Its length counts in bytes.
+    PostBody = operation::text(0, MOST_BODY_BYTES)
 }
 
 /// What a new post is to be.

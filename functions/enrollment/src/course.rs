@@ -4,6 +4,8 @@ use platform::clock::Instant;
 use platform::table::Item;
 use platform::{Problem, problem};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::ids::CourseId;
 use crate::keys;
@@ -120,21 +122,53 @@ impl Course {
 }
 
 /// A course as JSON. One with a single meeting also shows it at the top.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CourseView {
     course_id: CourseId,
     name: String,
     credit: u32,
     #[serde(flatten)]
+    #[schema(value_type = Single)]
     single: Option<Meeting>,
     meetings: Vec<Meeting>,
     capacity: u64,
     term: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     opens_at: Option<Instant>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     closes_at: Option<Instant>,
+}
+
+/// What a course with a single meeting shows at the top, in the document.
+#[derive(ToSchema)]
+#[schema(as = SingleMeeting, rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Single {
+    #[schema(nullable = false)]
+    day_of_week: Option<Day>,
+    #[schema(nullable = false)]
+    start_period: Option<u32>,
+    #[schema(nullable = false)]
+    end_period: Option<u32>,
+}
+
+/// A course in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "courseId": 1,
+        "name": "Databases",
+        "credit": 3,
+        "dayOfWeek": "MON",
+        "startPeriod": 1,
+        "endPeriod": 3,
+        "meetings": [{ "dayOfWeek": "MON", "startPeriod": 1, "endPeriod": 3 }],
+        "capacity": 30,
+        "term": "default",
+        "opensAt": "2030-02-01T09:00:00Z",
+    })
 }
 
 /// An item that is missing or cannot be read although it must be there.

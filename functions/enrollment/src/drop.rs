@@ -7,7 +7,7 @@
 use platform::auth::{self, Caller};
 use platform::clock::Instant;
 use platform::table::{Read, Refusals, Write, WriteError, n, numbers, read, s, strings};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 
 use crate::course::broken;
 use crate::enroll::Enrollment;
@@ -23,6 +23,17 @@ pub const FUNCTION: Function = Function::http("drop", |a, r| Box::pin(handle(a, 
 /// Writes of the transaction, in order.
 const PLAN: usize = 0;
 const ENROLLMENT: usize = 2;
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let route = "DELETE /enrollments/{studentId}/{courseId}";
+    Operation::new(FUNCTION, route, "Give a student's seat in a course back.")
+        .for_members()
+        .path::<StudentId>("studentId", 1)
+        .path::<CourseId>("courseId", 1)
+        .answers_nothing()
+        .refuses([Refusal::EnrollmentNotFound, Refusal::Forbidden])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -14,8 +14,10 @@ use platform::idempotency::Idempotency;
 use platform::table::{
     Item, Patience, Read, Refusals, Write, WriteError, item, n, numbers, s, strings,
 };
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::course::{Course, broken};
 use crate::ids::{CourseId, StudentId};
@@ -36,7 +38,7 @@ const SEATS: usize = 1;
 const ENROLLMENT: usize = 2;
 const KEPT_ANSWER: usize = 3;
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct Body {
@@ -69,7 +71,7 @@ pub struct Enrollment {
 }
 
 /// An enrollment as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     enrollment_id: &'a str,
@@ -77,6 +79,32 @@ struct View<'a> {
     course_id: CourseId,
     term: &'a str,
     enrolled_at: Instant,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let enrollment = json!({
+        "enrollmentId": "01941f29-7c00-7000-8000-000000000001",
+        "studentId": 1,
+        "courseId": 1,
+        "term": "default",
+        "enrolledAt": "2030-02-01T09:00:00.120Z",
+    });
+    Operation::new(FUNCTION, "POST /enrollments", "Give a student one seat in a course.")
+        .for_members()
+        .keyed()
+        .body::<Body>(json!({ "studentId": 1, "courseId": 1 }))
+        .creates::<View<'_>>(enrollment)
+        .refuses([
+            Refusal::CourseNotFound,
+            Refusal::StudentNotFound,
+            Refusal::Forbidden,
+            Refusal::closed_example(),
+            Refusal::AlreadyEnrolled,
+            Refusal::TimetableConflict { periods: vec!["MON-3".to_owned()] },
+            Refusal::CreditLimitExceeded { left: 2, needed: 3 },
+            Refusal::CourseFull,
+        ])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

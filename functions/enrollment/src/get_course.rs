@@ -5,10 +5,12 @@
 //! who asks with `?fresh=true`.
 
 use platform::table::Read;
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::course::CourseView;
+use crate::course::{self, CourseView};
 use crate::ids::CourseId;
 use crate::refusal::Refusal;
 use crate::{courses, seats};
@@ -16,18 +18,30 @@ use crate::{courses, seats};
 /// The function.
 pub const FUNCTION: Function = Function::http("get-course", |a, r| Box::pin(handle(a, r)));
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct View {
     #[serde(flatten)]
     course: CourseView,
     seats: Seats,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Seats {
     capacity: u64,
     enrolled: u64,
     left: u64,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let mut course = course::example();
+    course["seats"] = json!({ "capacity": 30, "enrolled": 12, "left": 18 });
+    Operation::new(FUNCTION, "GET /courses/{courseId}", "A course and its seats.")
+        .for_anyone_with_token()
+        .path::<CourseId>("courseId", 1)
+        .query::<bool>("fresh", "Whether seats must be counted now, not within the last second.")
+        .answers::<View>(course)
+        .refuses([Refusal::CourseNotFound])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

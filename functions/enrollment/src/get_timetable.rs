@@ -6,11 +6,13 @@ use std::collections::HashMap;
 
 use platform::auth;
 use platform::clock::Instant;
-use platform::http::{List, Page};
+use platform::http::Page;
 use platform::table::{Read, read};
 use platform::text::{Text, slug};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::enroll::Enrollment;
 use crate::ids::{CourseId, StudentId};
@@ -23,15 +25,19 @@ use crate::{TABLE, courses, keys};
 /// The function.
 pub const FUNCTION: Function = Function::http("get-timetable", |a, r| Box::pin(handle(a, r)));
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 struct View {
-    #[serde(flatten)]
-    list: List<Entry>,
+    items: Vec<Entry>,
+    #[schema(nullable = false)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
     credits: Credits,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TimetableEntry)]
 struct Entry {
     course_id: CourseId,
     name: String,
@@ -40,10 +46,32 @@ struct Entry {
     enrolled_at: Instant,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Credits {
     taken: i64,
     max: i64,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let timetable = json!({
+        "items": [{
+            "courseId": 1,
+            "name": "Databases",
+            "credit": 3,
+            "meetings": [{ "dayOfWeek": "MON", "startPeriod": 1, "endPeriod": 3 }],
+            "enrolledAt": "2030-02-01T09:00:00.120Z",
+        }],
+        "credits": { "taken": 3, "max": 18 },
+    });
+    let route = "GET /students/{studentId}/enrollments";
+    Operation::new(FUNCTION, route, "A student's courses in a term.")
+        .for_members()
+        .path::<StudentId>("studentId", 1)
+        .query::<platform::text::Slug>("term", "Which term: default, if it is left out.")
+        .pages(20)
+        .answers::<View>(timetable)
+        .refuses([Refusal::StudentNotFound, Refusal::Forbidden])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
@@ -58,7 +86,7 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let (ids, next_cursor) = page.cut(ids.collect())?;
     let items = entries(app, student, &ids).await?;
     let credits = Credits { taken: plan.max_credits - plan.credits_left, max: plan.max_credits };
-    Reply::ok(&View { list: List { items, next_cursor }, credits })
+    Reply::ok(&View { items, next_cursor, credits })
 }
 
 fn term(request: &Request) -> Result<String, Problem> {

@@ -2,6 +2,7 @@
 //! largest that every JSON reader keeps exact (RFC 8259, section 6).
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 const LAST: u64 = (1 << 53) - 1;
 
@@ -12,9 +13,12 @@ pub struct NotAnId;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+        )]
         #[serde(try_from = "u64")]
+        #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+        $(#[$doc])*
         pub struct $name(u64);
 
         impl $name {

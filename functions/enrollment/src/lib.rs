@@ -42,8 +42,8 @@ pub mod put_student;
 pub mod refusal;
 pub mod seats;
 
-use platform::Function;
 use platform::table::TableName;
+use platform::{Function, Operation};
 
 pub use ids::{CourseId, StudentId};
 
@@ -58,6 +58,20 @@ pub const FUNCTIONS: &[Function] = &[
     get_timetable::FUNCTION,
     list_roster::FUNCTION,
 ];
+
+/// What the document says of them.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        put_course::operation(),
+        list_courses::operation(),
+        get_course::operation(),
+        put_student::operation(),
+        enroll::operation(),
+        drop::operation(),
+        get_timetable::operation(),
+        list_roster::operation(),
+    ]
+}
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "ENROLLMENT_TABLE", default: "Enrollment" };

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use platform::cache::Cache;
 use platform::http::{List, Page};
 use platform::table::{Item, Key, Query, s};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
-use crate::course::{CourseView, broken};
+use crate::course::{self, CourseView, broken};
 use crate::ids::CourseId;
 use crate::meeting::Day;
 use crate::{TABLE, courses, keys};
@@ -32,6 +32,15 @@ impl Default for Pages {
     fn default() -> Self {
         Self(Cache::new(1_000, PAGE_LIFETIME_MS))
     }
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /courses", "Courses in the order of their ids.")
+        .for_anyone_with_token()
+        .query::<Day>("day", "Only those that meet on this day.")
+        .pages(20)
+        .lists::<CourseView>(course::example())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

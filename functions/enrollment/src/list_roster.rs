@@ -8,8 +8,10 @@ use platform::auth;
 use platform::clock::Instant;
 use platform::http::{List, Page};
 use platform::table::{Item, Query, s};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::course::broken;
 use crate::ids::{CourseId, StudentId};
@@ -19,11 +21,22 @@ use crate::{TABLE, courses, keys};
 /// The function.
 pub const FUNCTION: Function = Function::http("list-roster", |a, r| Box::pin(handle(a, r)));
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
     student_id: StudentId,
     enrolled_at: Instant,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let route = "GET /courses/{courseId}/enrollments";
+    Operation::new(FUNCTION, route, "A course's students, in the order of their enrollments.")
+        .for_staff()
+        .path::<CourseId>("courseId", 1)
+        .pages(20)
+        .lists::<Entry>(json!({ "studentId": 1, "enrolledAt": "2030-02-01T09:00:00.120Z" }))
+        .refuses([Refusal::CourseNotFound])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -3,9 +3,12 @@
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A day of the week.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "UPPERCASE", try_from = "String")]
 pub enum Day {
     /// Monday.
@@ -64,7 +67,7 @@ impl TryFrom<String> for Day {
 }
 
 /// A stretch of periods on one day, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase", try_from = "Map<String, Value>")]
 pub struct Meeting {
     /// The day.
@@ -72,9 +75,11 @@ pub struct Meeting {
     pub day_of_week: Day,
     /// The first period, from 1.
     #[garde(range(min = 1, max = 20))]
+    #[schema(minimum = 1, maximum = 20)]
     pub start_period: u32,
     /// The last period, up to 20.
     #[garde(range(min = 1, max = 20), custom(not_before(self.start_period)))]
+    #[schema(minimum = 1, maximum = 20)]
     pub end_period: u32,
 }
 

@@ -12,10 +12,12 @@ use platform::clock::Instant;
 use platform::stripes;
 use platform::table::{Patience, Read, Write, WriteError, n};
 use platform::text::{self, Text};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::course::Course;
+use crate::course::{self, Course, CourseView};
 use crate::ids::CourseId;
 use crate::meeting::{Day, Meeting, periods};
 use crate::put_student::DEFAULT_TERM;
@@ -31,29 +33,55 @@ pub const FUNCTION: Function = Function::http("put-course", |a, r| Box::pin(hand
 /// ([limit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters)).
 const MOST_PERIODS: usize = 60;
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     name: Text,
     #[garde(range(min = 1, max = 30))]
+    #[schema(minimum = 1, maximum = 30)]
     credit: u32,
     #[garde(skip)]
     day_of_week: Option<Day>,
     #[garde(skip)]
+    #[schema(minimum = 1, maximum = 20)]
     start_period: Option<u32>,
     #[garde(skip)]
+    #[schema(minimum = 1, maximum = 20)]
     end_period: Option<u32>,
     #[garde(dive)]
+    #[schema(min_items = 1)]
     meetings: Option<Vec<Meeting>>,
     #[garde(range(min = 0, max = 1_000_000))]
+    #[schema(minimum = 0, maximum = 1_000_000)]
     capacity: u64,
     #[garde(inner(custom(text::slug)))]
+    #[schema(value_type = Option<text::Slug>)]
     term: Option<Text>,
     #[garde(skip)]
     opens_at: Option<Instant>,
     #[garde(skip)]
     closes_at: Option<Instant>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let course = json!({
+        "name": "Databases",
+        "credit": 3,
+        "dayOfWeek": "MON",
+        "startPeriod": 1,
+        "endPeriod": 3,
+        "capacity": 30,
+        "opensAt": "2030-02-01T09:00:00Z",
+    });
+    Operation::new(FUNCTION, "PUT /courses/{courseId}", "Create a course, or change it.")
+        .for_staff()
+        .path::<CourseId>("courseId", 1)
+        .body::<Body>(course)
+        .puts::<CourseView>(course::example())
+        .refuses([Refusal::CourseInUse, Refusal::CapacityBelowEnrolled { capacity: 12 }])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -5,8 +5,10 @@ use garde::Validate;
 use platform::auth::{self, is_member_id};
 use platform::table::{Write, WriteError, n, s};
 use platform::text::{self, Text};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::course::broken;
 use crate::ids::StudentId;
@@ -19,17 +21,21 @@ pub const FUNCTION: Function = Function::http("put-student", |a, r| Box::pin(han
 /// The term of students and courses that name none.
 pub const DEFAULT_TERM: &str = "default";
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     name: Text,
     #[garde(custom(identifier))]
+    #[schema(pattern = "^[!\"$-~]{1,64}$")]
     member_id: String,
     #[garde(range(min = 0, max = 100))]
+    #[schema(minimum = 0, maximum = 100)]
     max_credits: i64,
     #[serde(default)]
     #[garde(inner(custom(text::slug)))]
+    #[schema(value_type = Option<text::Slug>)]
     term: Option<Text>,
 }
 
@@ -41,7 +47,7 @@ fn identifier(id: &str, (): &()) -> garde::Result {
 }
 
 /// A plan as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     student_id: StudentId,
@@ -49,6 +55,20 @@ struct View<'a> {
     member_id: &'a str,
     max_credits: i64,
     term: &'a str,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let plan = json!({ "name": "Ada", "memberId": "student-1", "maxCredits": 18 });
+    let student = json!({
+        "studentId": 1, "name": "Ada", "memberId": "student-1", "maxCredits": 18, "term": "default",
+    });
+    let summary = "Create a student's plan for a term, or change it.";
+    Operation::new(FUNCTION, "PUT /students/{studentId}", summary)
+        .for_staff()
+        .path::<StudentId>("studentId", 1)
+        .body::<Body>(plan)
+        .puts::<View<'_>>(student)
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -76,6 +76,13 @@ const CAPACITY_BELOW_ENROLLED: Kind = Kind::new(
 );
 
 impl Refusal {
+    /// What a closed course refuses with, in the document.
+    pub(crate) fn closed_example() -> Self {
+        let (opens_at, now) = (1_896_166_800_000, 1_896_166_799_000);
+        let [opens_at, now] = [opens_at, now].map(Instant::from_millis);
+        Self::EnrollmentClosed { opens_at: Some(opens_at), closes_at: None, now }
+    }
+
     /// That `course` is closed at `now`, if it is.
     pub fn closed(course: &Course, now: Instant) -> Option<Self> {
         let closed = !course.is_open(now);

@@ -4,13 +4,20 @@
 //! that member's next read.
 
 use platform::problem::UNAUTHENTICATED;
-use platform::{App, Function, Problem, Reply, Request, auth};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 
-use crate::member::Member;
+use crate::member::{self, Member};
 use crate::sealing::FieldKeys;
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-me", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /auth/me", "The member who asks.")
+        .for_members()
+        .answers::<member::View<'_>>(member::example())
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

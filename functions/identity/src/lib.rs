@@ -54,8 +54,8 @@ pub mod update_me;
 
 pub mod time_zone;
 
-use platform::Function;
 use platform::table::TableName;
+use platform::{Function, Operation};
 
 /// The functions of this system.
 pub const FUNCTIONS: &[Function] = &[
@@ -68,6 +68,19 @@ pub const FUNCTIONS: &[Function] = &[
     list_keys::FUNCTION,
     set_role::FUNCTION,
 ];
+
+/// What the document says of them.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        sign_up::operation(),
+        log_in::operation(),
+        refresh_session::operation(),
+        log_out::operation(),
+        get_me::operation(),
+        update_me::operation(),
+        list_keys::operation(),
+    ]
+}
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "IDENTITY_TABLE", default: "Identity" };

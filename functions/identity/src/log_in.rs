@@ -6,27 +6,39 @@
 use garde::Validate;
 use platform::table::Write;
 use platform::text::Text;
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::member::{Login, Member};
 use crate::private::Private;
 use crate::profile::{self, LoginId};
 use crate::refusal::{Refusal, broken};
 use crate::session::Session;
-use crate::tokens::Issuer;
+use crate::tokens::{self, Issuer};
 use crate::{TABLE, attempts, password};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("log-in", |a, r| Box::pin(handle(a, r)));
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     #[garde(skip)]
     login_id: LoginId,
     #[garde(custom(profile::password))]
+    #[schema(value_type = profile::Password)]
     password: Private<Text>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let body = json!({ "loginId": "student-1", "password": "hotseat-demo" });
+    Operation::new(FUNCTION, "POST /auth/login", "Open a session with a password.")
+        .body::<Body>(body)
+        .answers::<tokens::View>(tokens::example())
+        .refuses([Refusal::BadCredentials, Refusal::LoginLocked { retry_after_s: 900 }])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

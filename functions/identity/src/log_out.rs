@@ -4,7 +4,8 @@
 //! to end: the caller wants it gone, and it is
 //! ([RFC 7009, 2.2](https://www.rfc-editor.org/rfc/rfc7009#section-2.2)).
 
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
+use serde_json::json;
 
 use crate::TABLE;
 use crate::refresh_session::Body;
@@ -12,6 +13,13 @@ use crate::session::{self, RefreshKeys};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("log-out", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "POST /auth/logout", "End a session.")
+        .body::<Body>(json!({ "refreshToken": "YWRhI3Nlc3Npb24jMQ" }))
+        .answers_nothing()
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let body: Body = http::body(&request)?;

@@ -3,8 +3,11 @@
 use platform::auth::{Caller, Role};
 use platform::clock::Instant;
 use platform::table::{Item, Read, Write, item, n, read};
+use platform::text::Title;
 use platform::{App, Problem};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::password::PasswordHash;
 use crate::private::Private;
@@ -54,16 +57,32 @@ pub struct Login {
 }
 
 /// A member as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct View<'a> {
     member_id: &'a str,
     login_id: &'a LoginId,
+    #[schema(value_type = Title)]
     name: &'a Private<String>,
     time_zone: &'a str,
+    #[schema(value_type = Option<String>, required = true)]
     phone: Option<Private<String>>,
+    #[schema(value_type = Option<String>, required = true)]
     email: Option<Private<String>>,
     role: Role,
+}
+
+/// A member in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "memberId": "01941f29-7c00-7000-8000-000000000001",
+        "loginId": "ada",
+        "name": "Ada",
+        "timeZone": "Europe/Berlin",
+        "phone": "+49 30 901820",
+        "email": null,
+        "role": "member",
+    })
 }
 
 impl Member {

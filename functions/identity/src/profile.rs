@@ -4,15 +4,19 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::tz::TimeZone;
+use platform::operation;
 use platform::text::{self, Text};
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+use utoipa::openapi::SchemaFormat;
 
 use crate::private::Private;
 
 /// What a member logs in with: 3 to 64 of `a`–`z`, `0`–`9`, `.`, `_`, `-`. So it
 /// can stand in a key as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
+#[schema(value_type = String, pattern = "^[a-z0-9._-]{3,64}$")]
 pub struct LoginId(String);
 
 /// Text that is no log-in id.
@@ -45,8 +49,9 @@ impl fmt::Display for LoginId {
 }
 
 /// A time zone's name, as the IANA database that is compiled in writes it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
+#[schema(value_type = String, example = "Europe/Berlin")]
 pub struct ZoneName(String);
 
 /// Text that names no time zone.
@@ -99,9 +104,19 @@ pub(crate) fn new_password(password: &Private<Text>, (): &()) -> garde::Result {
     text::within(password.expose(), 8, 128)
 }
 
+platform::schema! {
+    /// A password that [`new_password`] takes, in the document.
+    pub(crate) NewPassword = operation::text(8, 128)
+}
+
 /// A password to try. A short one is wrong, like any other.
 pub(crate) fn password(password: &Private<Text>, (): &()) -> garde::Result {
     text::within(password.expose(), 1, 128)
+}
+
+platform::schema! {
+    /// A password that [`password`] takes, in the document.
+    pub(crate) Password = operation::text(1, 128)
 }
 
 /// A phone number as people write them: 7 to 15 digits
@@ -119,6 +134,17 @@ pub(crate) fn phone(phone: &Private<Text>, (): &()) -> garde::Result {
         return Ok(());
     }
     Err(garde::Error::new("expected a phone number of 7 to 15 digits"))
+}
+
+platform::schema! {
+    /// A phone number that [`phone`] takes, in the document.
+    pub(crate) Phone = operation::pattern("^\\+?[(]?[0-9]([ .()-]{0,2}[0-9]){6,14}$")
+        .max_length(Some(32))
+}
+
+platform::schema! {
+    /// An e-mail address that [`email`] takes, in the document.
+    pub(crate) Email = operation::text(3, 254).format(Some(SchemaFormat::Custom("email".to_owned())))
 }
 
 /// An e-mail address, as far as its form tells: what may stand before the `@`,

@@ -6,25 +6,37 @@
 
 use garde::Validate;
 use platform::table::{Read, WriteError, read};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::member::Member;
 use crate::private::Private;
 use crate::refusal::{Refusal, broken};
 use crate::session::{self, RefreshToken, Session, Verdict};
-use crate::tokens::Issuer;
+use crate::tokens::{self, Issuer};
 use crate::{TABLE, keys};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("refresh-session", |a, r| Box::pin(handle(a, r)));
 
 /// The body of refresh-session and log-out.
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Body {
     #[garde(skip)]
+    #[schema(value_type = String)]
     pub(crate) refresh_token: Private<String>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Exchange a refresh token for the next, and for an access token.";
+    Operation::new(FUNCTION, "POST /auth/refresh", summary)
+        .body::<Body>(json!({ "refreshToken": "YWRhI3Nlc3Npb24jMQ" }))
+        .answers::<tokens::View>(tokens::example())
+        .refuses([Refusal::SessionEnded])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

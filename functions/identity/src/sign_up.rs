@@ -10,12 +10,13 @@ use garde::Validate;
 use platform::clock::Instant;
 use platform::idempotency::Idempotency;
 use platform::table::{Refusals, Write, WriteError, read};
-use platform::text::Text;
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::text::{self, Text};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::Deserialize;
 use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::member::{Login, Member};
+use crate::member::{self, Login, Member};
 use crate::password::PasswordHash;
 use crate::private::Private;
 use crate::profile::{self, LoginId, ZoneName};
@@ -35,24 +36,44 @@ const LOCATION: &str = "/auth/me";
 const LOGIN: usize = 0;
 const KEPT_ANSWER: usize = 2;
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     #[garde(skip)]
     login_id: LoginId,
     #[garde(custom(profile::new_password))]
+    #[schema(value_type = profile::NewPassword)]
     password: Private<Text>,
     #[garde(custom(profile::name))]
+    #[schema(value_type = text::Title)]
     name: Private<Text>,
     #[serde(default)]
     #[garde(skip)]
     time_zone: Option<ZoneName>,
     #[serde(default)]
     #[garde(inner(custom(profile::phone)))]
+    #[schema(value_type = Option<profile::Phone>)]
     phone: Option<Private<Text>>,
     #[serde(default)]
     #[garde(inner(custom(profile::email)))]
+    #[schema(value_type = Option<profile::Email>)]
     email: Option<Private<Text>>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let body = json!({
+        "loginId": "ada",
+        "password": "correct horse battery",
+        "name": "Ada",
+        "timeZone": "Europe/Berlin",
+        "phone": "+49 30 901820",
+    });
+    Operation::new(FUNCTION, "POST /members", "Become a member.")
+        .keyed()
+        .body::<Body>(body)
+        .creates::<member::View<'_>>(member::example())
+        .refuses([Refusal::LoginTaken])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

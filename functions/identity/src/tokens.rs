@@ -3,6 +3,8 @@
 use platform::auth::{Caller, TOKEN_LIFETIME_S, TokenSigner};
 use platform::{App, Problem, Reply};
 use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::private::Private;
 use crate::session::{RefreshKeys, RefreshToken};
@@ -18,10 +20,12 @@ pub struct Issuer {
     pub refresh_keys: RefreshKeys,
 }
 
-#[derive(Serialize)]
+/// Tokens as JSON.
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct View {
+pub(crate) struct View {
     access_token: String,
+    #[schema(value_type = String)]
     refresh_token: Private<String>,
     expires_in: i64,
 }
@@ -49,6 +53,15 @@ impl Issuer {
             expires_in: TOKEN_LIFETIME_S,
         })
     }
+}
+
+/// Tokens in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "accessToken": "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZGEifQ.c2lnbmVk",
+        "refreshToken": "YWRhI3Nlc3Npb24jMQ",
+        "expiresIn": TOKEN_LIFETIME_S,
+    })
 }
 
 fn first_pem(keys: &str) -> &str {

@@ -9,12 +9,14 @@ use garde::Validate;
 use platform::clock::Instant;
 use platform::problem::UNAUTHENTICATED;
 use platform::table::{Refusals, Write, WriteError, read};
-use platform::text::Text;
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::text::{self, Text};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::log_in::prove;
-use crate::member::{Login, Member};
+use crate::member::{self, Login, Member};
 use crate::password::PasswordHash;
 use crate::private::Private;
 use crate::profile::{self, LoginId, ZoneName, given};
@@ -32,26 +34,32 @@ const MEMBER_AFTER_LOGIN: usize = 1;
 const MEMBER_ALONE: usize = 0;
 
 /// What is to change. Null removes phone and e-mail.
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     #[serde(default, deserialize_with = "given")]
     #[garde(inner(custom(profile::name)))]
+    #[schema(value_type = Option<text::Title>, nullable = false)]
     name: Option<Private<Text>>,
     #[serde(default, deserialize_with = "given")]
     #[garde(skip)]
+    #[schema(nullable = false)]
     time_zone: Option<ZoneName>,
     #[serde(default, deserialize_with = "given")]
     #[garde(inner(inner(custom(profile::phone))))]
+    #[schema(value_type = Option<profile::Phone>)]
     phone: Option<Option<Private<Text>>>,
     #[serde(default, deserialize_with = "given")]
     #[garde(inner(inner(custom(profile::email))))]
+    #[schema(value_type = Option<profile::Email>)]
     email: Option<Option<Private<Text>>>,
     #[serde(default, deserialize_with = "given")]
     #[garde(inner(custom(profile::new_password)))]
+    #[schema(value_type = Option<profile::NewPassword>, nullable = false)]
     password: Option<Private<Text>>,
     #[serde(default, deserialize_with = "given")]
     #[garde(inner(custom(profile::password)))]
+    #[schema(value_type = Option<profile::Password>, nullable = false)]
     current_password: Option<Private<Text>>,
 }
 
@@ -71,6 +79,16 @@ impl NewPassword {
             self.next.replace(id, &self.seen)
         }
     }
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Change one's name, time zone, phone, e-mail or password.";
+    Operation::new(FUNCTION, "PATCH /auth/me", summary)
+        .for_members()
+        .body::<Body>(json!({ "timeZone": "Europe/Berlin", "email": null }))
+        .answers::<member::View<'_>>(member::example())
+        .refuses([Refusal::BadCredentials, Refusal::LoginLocked { retry_after_s: 900 }])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

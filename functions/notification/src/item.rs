@@ -5,7 +5,8 @@ use platform::clock::Instant;
 use platform::events::{Event, Type};
 use platform::table::{self, Item};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::keys;
 
@@ -35,7 +36,7 @@ pub struct Notification {
 }
 
 /// A notification as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
     id: String,
@@ -43,9 +44,24 @@ pub struct View {
     aggregate_id: String,
     version: u64,
     occurred_at: Instant,
+    /// More about it, by its type.
     payload: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     read_at: Option<Instant>,
+}
+
+/// A notification in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "id": "001893456000000-0000000002-0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+        "type": "ENROLLED",
+        "aggregateId": "1",
+        "version": 2,
+        "occurredAt": "2030-01-01T00:00:00Z",
+        "payload": { "studentId": 1, "courseId": 1, "term": "default" },
+        "readAt": "2030-01-01T00:05:00Z",
+    })
 }
 
 impl Notification {

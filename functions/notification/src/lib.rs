@@ -33,10 +33,10 @@ pub mod read_notification;
 pub mod redrive;
 pub mod relay;
 
-use platform::Function;
 use platform::events::Source;
 use platform::queue::QueueName;
 use platform::table::TableName;
+use platform::{Function, Operation};
 
 /// The functions of this system.
 pub const FUNCTIONS: &[Function] = &[
@@ -47,6 +47,16 @@ pub const FUNCTIONS: &[Function] = &[
     count_dead_letters::FUNCTION,
     redrive::FUNCTION,
 ];
+
+/// What the document says of them.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        list_notifications::operation(),
+        read_notification::operation(),
+        count_dead_letters::operation(),
+        redrive::operation(),
+    ]
+}
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "NOTIFICATION_TABLE", default: "Notification" };

@@ -4,13 +4,22 @@ use platform::auth;
 use platform::clock::Instant;
 use platform::http::{List, Page};
 use platform::table::{Query, s};
-use platform::{App, Function, Problem, Reply, Request};
+use platform::{App, Function, Operation, Problem, Reply, Request};
 
-use crate::item::{KEPT_MS, Notification, View};
+use crate::item::{self, KEPT_MS, Notification, View};
 use crate::{TABLE, keys};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("list-notifications", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "What happened to what concerns the caller, newest first.";
+    Operation::new(FUNCTION, "GET /notifications", summary)
+        .for_members()
+        .pages(20)
+        .lists::<View>(item::example())
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -4,11 +4,12 @@
 
 use platform::auth;
 use platform::clock::Instant;
+use platform::operation;
 use platform::problem::Kind;
 use platform::table::{Key, Read, Write, WriteError, n};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 
-use crate::item::Notification;
+use crate::item::{self, Notification, View};
 use crate::{TABLE, keys};
 
 /// The function.
@@ -20,6 +21,21 @@ pub const NOTIFICATION_NOT_FOUND: Kind =
 
 /// The longest id that is looked for.
 const MOST_ID_BYTES: usize = 200;
+
+platform::schema! {
+    /// The id of a notification, in the document.
+    NotificationId = operation::pattern("^[A-Za-z0-9_-]{1,200}$")
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "The caller has read a notification.";
+    Operation::new(FUNCTION, "PUT /notifications/{id}/read", summary)
+        .for_members()
+        .path::<NotificationId>("id", "001893456000000-0000000002-0f1e2d3c4b5a69788796a5b4c3d2e1f0")
+        .answers::<View>(item::example())
+        .refuses([NOTIFICATION_NOT_FOUND])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

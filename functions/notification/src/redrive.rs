@@ -8,8 +8,10 @@
 use platform::auth;
 use platform::events::Source;
 use platform::queue::{BATCH, Entry, Queue, Received, Untaken};
-use platform::{App, Function, Problem, Reply, Request};
+use platform::{App, Function, Operation, Problem, Reply, Request};
+use serde::Serialize;
 use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::dead_letter::{DeadLetter, Envelope};
 use crate::relay::translate;
@@ -26,7 +28,7 @@ const BUDGET_MS: i64 = 8_000;
 const HIDDEN_S: i32 = 30;
 
 /// What came of a redrive.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Redriven {
     /// Messages that were sent again, or turned out to tell nothing.
     pub redriven: u64,
@@ -34,10 +36,17 @@ pub struct Redriven {
     pub left: u64,
 }
 
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let redriven = json!({ "redriven": 2, "left": 0 });
+    Operation::new(FUNCTION, "POST /dead-letters/redrive", "Send again what did not arrive.")
+        .for_staff()
+        .answers_with::<Redriven>(202, "What came of it.", redriven)
+}
+
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     auth::caller(app, &request)?.require_staff()?;
-    let Redriven { redriven, left } = redrive(app, SOURCES).await?;
-    Reply::accepted(&json!({ "redriven": redriven, "left": left }))
+    Reply::accepted(&redrive(app, SOURCES).await?)
 }
 
 /// Sends dead letters again, by `sources`, until none is left or time is up.

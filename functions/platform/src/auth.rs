@@ -8,6 +8,7 @@
 use jsonwebtoken::jwk::{Jwk, JwkSet, ThumbprintHash};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::clock::Instant;
@@ -18,7 +19,7 @@ use crate::problem::{FORBIDDEN, Problem, UNAUTHENTICATED};
 pub const TOKEN_LIFETIME_S: i64 = 15 * 60;
 
 /// What a member may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// What concerns oneself.

@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use utoipa::ToSchema;
+use utoipa::openapi::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 
 /// 0001-01-01T00:00:00Z.
 const FIRST_MS: i64 = -62_135_596_800_000;
@@ -56,7 +58,11 @@ impl Clock {
 /// In JSON it is RFC 3339 in UTC. It is read with any offset, and without one
 /// as UTC; of a finer time the millisecond that it is in counts. In a table it is a number of milliseconds since 1970, by way of
 /// [`Instant::as_millis`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
+#[schema(
+    value_type = String, format = DateTime,
+    description = "A time in UTC, to the millisecond. It is read with any offset, and without one as UTC."
+)]
 pub struct Instant(i64);
 
 impl Instant {
@@ -113,6 +119,14 @@ pub enum When {
     Moment(Instant),
     /// Without one, as in `2030-01-01T09:00:00`.
     Local(DateTime),
+}
+
+crate::schema! {
+    /// What [`When`] is read from, in the document.
+    pub Time = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+        .description(Some("A time with any offset, or without one, in the member's time zone."))
 }
 
 impl When {

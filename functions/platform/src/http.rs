@@ -211,13 +211,26 @@ pub struct Reply {
     status: StatusCode,
     location: Option<String>,
     version: Option<u64>,
-    body: Option<Value>,
+    content: Option<Content>,
+}
+
+/// What an answer says.
+#[derive(Clone, Debug, PartialEq)]
+enum Content {
+    Json(Value),
+    Html(String),
 }
 
 impl Reply {
     /// 200 with `body`.
     pub fn ok(body: &impl Serialize) -> Result<Self, Problem> {
         Self::new(StatusCode::OK, None, Some(body))
+    }
+
+    /// 200 with a page for people.
+    pub fn html(page: impl Into<String>) -> Self {
+        let content = Some(Content::Html(page.into()));
+        Self { status: StatusCode::OK, location: None, version: None, content }
     }
 
     /// 201 with `body`, which lies at the path `location`.
@@ -232,7 +245,7 @@ impl Reply {
 
     /// 204.
     pub fn no_content() -> Self {
-        Self { status: StatusCode::NO_CONTENT, location: None, version: None, body: None }
+        Self { status: StatusCode::NO_CONTENT, location: None, version: None, content: None }
     }
 
     /// An answer that was kept: its status, `Location` and body.
@@ -247,7 +260,7 @@ impl Reply {
         body: Option<&impl Serialize>,
     ) -> Result<Self, Problem> {
         let body = body.map(serde_json::to_value).transpose().map_err(Problem::internal)?;
-        Ok(Self { status, location, version: None, body })
+        Ok(Self { status, location, version: None, content: body.map(Content::Json) })
     }
 
     /// Tells the version of the thing in the header `ETag`, which a client
@@ -274,17 +287,31 @@ impl Reply {
 
     /// The JSON that is sent.
     pub fn body(&self) -> Option<&Value> {
-        self.body.as_ref()
+        match &self.content {
+            Some(Content::Json(json)) => Some(json),
+            Some(Content::Html(_)) | None => None,
+        }
     }
 }
+
+/// Pages load nothing and run nothing: their style stands in them.
+const PAGE_POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
 
 /// An answer on the wire: status, headers, text.
 pub type Response = http::Response<String>;
 
 /// The wire form of a reply.
 pub(crate) fn respond(reply: &Reply) -> Response {
-    let body = reply.body.as_ref().map(Value::to_string);
-    let mut response = response(reply.status, "application/json", body);
+    let (content_type, body) = match &reply.content {
+        Some(Content::Json(json)) => ("application/json", Some(json.to_string())),
+        Some(Content::Html(page)) => ("text/html; charset=utf-8", Some(page.clone())),
+        None => ("", None),
+    };
+    let mut response = response(reply.status, content_type, body);
+    if matches!(reply.content, Some(Content::Html(_))) {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    }
     if let Some(location) = reply.location.as_deref().and_then(|l| HeaderValue::from_str(l).ok()) {
         response.headers_mut().insert(header::LOCATION, location);
     }

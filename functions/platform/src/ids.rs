@@ -39,7 +39,10 @@ pub fn slug(text: &str) -> Result<String, NotASlug> {
 #[macro_export]
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
-        $crate::text_id! { $(#[$doc])* $name, $crate::ids::uuid, $crate::ids::NotAUuid }
+        $crate::text_id! {
+            $(#[$doc])* #[schema(value_type = String, format = "uuid")]
+            $name, $crate::ids::uuid, $crate::ids::NotAUuid
+        }
 
         impl $name {
             /// A new one.
@@ -54,7 +57,10 @@ macro_rules! uuid_id {
 #[macro_export]
 macro_rules! slug_id {
     ($(#[$doc:meta])* $name:ident) => {
-        $crate::text_id! { $(#[$doc])* $name, $crate::ids::slug, $crate::ids::NotASlug }
+        $crate::text_id! {
+            $(#[$doc])* #[schema(value_type = String, pattern = "^[A-Za-z0-9_-]{1,64}$")]
+            $name, $crate::ids::slug, $crate::ids::NotASlug
+        }
     };
 }
 
@@ -63,11 +69,11 @@ macro_rules! slug_id {
 #[macro_export]
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $read:path, $error:path) => {
-        $(#[$doc])*
         #[derive(
             Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash,
-            ::serde::Serialize, ::serde::Deserialize,
+            ::serde::Serialize, ::serde::Deserialize, ::utoipa::ToSchema,
         )]
+        $(#[$doc])*
         #[serde(try_from = "String")]
         pub struct $name(String);
 

@@ -20,6 +20,7 @@ pub mod ids;
 pub mod lambda;
 pub mod meter;
 pub mod not_found;
+pub mod operation;
 pub mod problem;
 pub mod queue;
 pub mod ring;
@@ -35,7 +36,13 @@ pub mod windows;
 pub use app::App;
 pub use http::{Reply, Request};
 pub use lambda::Function;
+pub use operation::Operation;
 pub use problem::Problem;
 
 /// The functions that belong to no system.
 pub const FUNCTIONS: &[Function] = &[health::FUNCTION, not_found::FUNCTION];
+
+/// What the API's document says of them. What no route takes is no operation.
+pub fn operations() -> Vec<Operation> {
+    vec![health::operation()]
+}

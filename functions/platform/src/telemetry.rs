@@ -21,6 +21,7 @@ use crate::lambda::{Failed, Outcome};
 pub const OURS: &[&str] = &[
     "announcement",
     "blog",
+    "docs",
     "enrollment",
     "identity",
     "local",

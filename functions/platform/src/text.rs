@@ -3,9 +3,12 @@
 
 use serde::{Deserialize, Deserializer};
 use unicode_normalization::UnicodeNormalization;
+use utoipa::ToSchema;
+
+use crate::operation;
 
 /// Text from outside, in Normalization Form C.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, ToSchema)]
 #[serde(transparent)]
 pub struct Text(String);
 
@@ -39,9 +42,19 @@ pub fn title(text: &Text, _: &()) -> garde::Result {
     within(text, 1, 200)
 }
 
+crate::schema! {
+    /// Text that [`title`] takes, in the document.
+    pub Title = operation::text(1, 200)
+}
+
 /// What something says beside its title: up to 10,000 characters.
 pub fn contents(text: &Text, _: &()) -> garde::Result {
     within(text, 0, 10_000)
+}
+
+crate::schema! {
+    /// Text that [`contents`] takes, in the document.
+    pub Contents = operation::text(0, 10_000)
 }
 
 /// An identifier chosen by a client: 1 to 64 letters, digits, `-`, `_`.
@@ -52,6 +65,11 @@ pub fn slug(text: &Text, _: &()) -> garde::Result {
         return Ok(());
     }
     Err(garde::Error::new("expected 1 to 64 letters, digits, - or _"))
+}
+
+crate::schema! {
+    /// Text that [`slug`] takes, in the document.
+    pub Slug = operation::pattern("^[A-Za-z0-9_-]{1,64}$")
 }
 
 /// Text of `least` to `most` characters, without control characters other than

@@ -8,12 +8,12 @@ use platform::auth;
 use platform::idempotency::Idempotency;
 use platform::problem::IDEMPOTENCY_KEY_REUSED;
 use platform::table::{Item, Patience, Read, Refusals, Write, WriteError};
-use platform::{App, Function, Problem, Reply, Request};
+use platform::{App, Function, Operation, Problem, Reply, Request};
 
 use crate::ids::ScheduleId;
 use crate::refusal::Refusal;
-use crate::schedule::Schedule;
-use crate::wanted::Wanted;
+use crate::schedule::{self, Schedule};
+use crate::wanted::{self, Wanted};
 use crate::{TABLE, calendar, keys, reminder};
 
 /// The function.
@@ -26,6 +26,18 @@ const NAME: &str = "create-schedule";
 /// reminder, the last, has none.
 const SCHEDULE: usize = 1;
 const KEPT_ANSWER: usize = 2;
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Put a schedule into the caller's calendar.";
+    Operation::new(FUNCTION, "POST /schedules", summary)
+        .for_members()
+        .keyed()
+        .body::<wanted::Body>(wanted::example())
+        .creates::<schedule::View<'_>>(schedule::example())
+        .tells_version()
+        .refuses(Refusal::conflict_example())
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -6,7 +6,7 @@
 
 use platform::auth;
 use platform::table::{Refusals, Write, WriteError, n, read};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 
 use crate::ids::ScheduleId;
 use crate::refusal::Refusal;
@@ -18,6 +18,17 @@ pub const FUNCTION: Function = Function::http("delete-schedule", |a, r| Box::pin
 
 /// Writes of the transaction, in order.
 const SCHEDULE: usize = 0;
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Take a schedule and its reminder out of the caller's calendar.";
+    Operation::new(FUNCTION, "DELETE /schedules/{id}", summary)
+        .for_members()
+        .path::<ScheduleId>("id", "01941f29-7c00-7000-8000-000000000001")
+        .if_match()
+        .answers_nothing()
+        .refuses([Refusal::ScheduleNotFound])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

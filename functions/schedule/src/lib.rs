@@ -38,8 +38,8 @@ pub mod send_reminders;
 pub mod update_schedule;
 pub mod wanted;
 
-use platform::Function;
 use platform::table::TableName;
+use platform::{Function, Operation};
 
 pub use ids::ScheduleId;
 
@@ -52,6 +52,17 @@ pub const FUNCTIONS: &[Function] = &[
     delete_schedule::FUNCTION,
     send_reminders::FUNCTION,
 ];
+
+/// What the document says of them.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        create_schedule::operation(),
+        list_schedules::operation(),
+        get_schedule::operation(),
+        update_schedule::operation(),
+        delete_schedule::operation(),
+    ]
+}
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "SCHEDULE_TABLE", default: "Schedule" };

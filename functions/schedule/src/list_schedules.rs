@@ -8,14 +8,14 @@
 use std::collections::HashMap;
 
 use platform::auth;
-use platform::clock::{Instant, When};
+use platform::clock::{Instant, Time, When};
 use platform::http::{List, Page};
 use platform::table::{Item, Key, Patience, Query, Read, all, n, read, s};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::schedule::Schedule;
+use crate::schedule::{self, Schedule};
 use crate::wanted::{moment, zone_for};
 use crate::{TABLE, keys};
 
@@ -36,6 +36,17 @@ struct Entry {
 struct Range {
     from: Option<Instant>,
     to: Option<Instant>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "The caller's schedules that overlap a range of time, by their starts.";
+    Operation::new(FUNCTION, "GET /schedules", summary)
+        .for_members()
+        .query::<Time>("from", "Only those that end after this.")
+        .query::<Time>("to", "Only those that start before this.")
+        .pages(20)
+        .lists::<schedule::View<'_>>(schedule::example())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -1,5 +1,6 @@
 //! Why a schedule is refused, one variant per thing that a caller can act on.
 
+use platform::ids::NotAUuid;
 use platform::problem::{Kind, Problem, VERSION_MISMATCH};
 
 use crate::ids::ScheduleId;
@@ -24,6 +25,14 @@ pub enum Refusal {
 const SCHEDULE_NOT_FOUND: Kind = Kind::new(404, "SCHEDULE_NOT_FOUND", "You have no such schedule.");
 const SCHEDULE_CONFLICT: Kind =
     Kind::new(409, "SCHEDULE_CONFLICT", "You have another schedule at that time.");
+
+impl Refusal {
+    /// Another schedule in the way, in the document.
+    pub(crate) fn conflict_example() -> Result<Self, NotAUuid> {
+        let conflicts_with = "01941f29-7c00-7000-8000-000000000002".parse()?;
+        Ok(Self::ScheduleConflict { conflicts_with })
+    }
+}
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {

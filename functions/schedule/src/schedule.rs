@@ -4,13 +4,15 @@ use platform::clock::Instant;
 use platform::table::{Item, Write, item, n};
 use platform::{Problem, Reply};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::ids::ScheduleId;
 use crate::keys;
 use crate::wanted::Wanted;
 
 /// How far it has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", try_from = "String")]
 pub enum ProgressStatus {
     /// Not begun.
@@ -71,7 +73,7 @@ pub struct Schedule {
 }
 
 /// A schedule as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct View<'a> {
     id: &'a ScheduleId,
@@ -81,8 +83,23 @@ pub struct View<'a> {
     end_time: Instant,
     progress_status: ProgressStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     remind_before_minutes: Option<u32>,
     version: u64,
+}
+
+/// A schedule in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "id": "01941f29-7c00-7000-8000-000000000001",
+        "title": "Dentist",
+        "contents": "",
+        "startTime": "2030-01-01T09:00:00Z",
+        "endTime": "2030-01-01T10:00:00Z",
+        "progressStatus": "PLANNED",
+        "remindBeforeMinutes": 60,
+        "version": 3,
+    })
 }
 
 impl Schedule {

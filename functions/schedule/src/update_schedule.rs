@@ -7,16 +7,30 @@
 
 use platform::auth;
 use platform::table::{Patience, Read, Write, WriteError, read};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 
 use crate::ids::ScheduleId;
 use crate::refusal::Refusal;
-use crate::schedule::Schedule;
-use crate::wanted::Wanted;
+use crate::schedule::{self, Schedule};
+use crate::wanted::{self, Wanted};
 use crate::{TABLE, calendar, keys, reminder};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("update-schedule", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Make a schedule what the body says, all of it.";
+    Operation::new(FUNCTION, "PUT /schedules/{id}", summary)
+        .for_members()
+        .path::<ScheduleId>("id", "01941f29-7c00-7000-8000-000000000001")
+        .if_match()
+        .body::<wanted::Body>(wanted::example())
+        .answers::<schedule::View<'_>>(schedule::example())
+        .tells_version()
+        .refuses([Refusal::ScheduleNotFound])
+        .refuses(Refusal::conflict_example())
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

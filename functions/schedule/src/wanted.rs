@@ -3,10 +3,12 @@
 use garde::Validate;
 use identity::time_zone;
 use jiff::tz::TimeZone;
-use platform::clock::{Instant, When};
+use platform::clock::{Instant, Time, When};
 use platform::text::{self, Text};
 use platform::{App, Problem, Request, http};
 use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::schedule::ProgressStatus;
 
@@ -14,20 +16,26 @@ use crate::schedule::ProgressStatus;
 const LONGEST_DAYS: i64 = 366;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-#[derive(Deserialize, Validate)]
+/// The body.
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+pub(crate) struct Body {
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     title: Text,
     #[garde(inner(custom(text::contents)))]
+    #[schema(value_type = Option<text::Contents>)]
     contents: Option<Text>,
     #[garde(skip)]
+    #[schema(value_type = Time)]
     start_time: When,
     #[garde(skip)]
+    #[schema(value_type = Time)]
     end_time: When,
     #[garde(skip)]
     progress_status: Option<ProgressStatus>,
     #[garde(inner(range(max = 40_320)))]
+    #[schema(maximum = 40_320)]
     remind_before_minutes: Option<u32>,
 }
 
@@ -46,6 +54,16 @@ pub struct Wanted {
     pub progress_status: ProgressStatus,
     /// How long before its start its member is reminded, if at all.
     pub remind_before_minutes: Option<u32>,
+}
+
+/// The body in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "title": "Dentist",
+        "startTime": "2030-01-01T09:00:00Z",
+        "endTime": "2030-01-01T10:00:00Z",
+        "remindBeforeMinutes": 60,
+    })
 }
 
 impl Wanted {

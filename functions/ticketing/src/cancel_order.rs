@@ -6,7 +6,7 @@
 
 use platform::clock::Instant;
 use platform::table::{Patience, Refusals, WriteError};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::ids::OrderId;
 use crate::order::{self, Order, Status};
@@ -20,6 +20,17 @@ pub const FUNCTION: Function = Function::http("cancel-order", |a, r| Box::pin(ha
 /// The place of the order in both transactions: then comes what it has.
 const ORDER: usize = 0;
 const FIRST_FREED: usize = 1;
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let [_, closed] = Refusal::sale_examples();
+    let summary = "Cancel an order, so that its seats are free.";
+    Operation::new(FUNCTION, "DELETE /orders/{orderId}", summary)
+        .for_members()
+        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-0000000000c3")
+        .answers_nothing()
+        .refuses([Refusal::OrderNotFound, closed])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

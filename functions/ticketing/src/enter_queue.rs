@@ -7,15 +7,27 @@
 //! the other has left is a gap in a lane, or a name that nobody bears.
 
 use futures_util::future::join;
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::ids::MatchId;
-use crate::queue::Place;
+use crate::queue::{self, Place};
+use crate::refusal::Refusal;
 use crate::ticket::Ticket;
 use crate::{entry, lane, matches};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("enter-queue", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Stand in the queue of a match, at its end.";
+    Operation::new(FUNCTION, "POST /matches/{matchId}/queue", summary)
+        .for_members()
+        .path::<MatchId>("matchId", "final")
+        .creates::<Place>(queue::example())
+        .refuses([Refusal::MatchNotFound])
+        .refuses(Refusal::sale_examples())
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

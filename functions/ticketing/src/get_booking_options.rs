@@ -2,14 +2,27 @@
 //!
 //! Whoever has said nothing wants one seat, anywhere.
 
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::ids::MatchId;
+use crate::matches;
+use crate::options::{self, Options};
 use crate::pass::{self, Age};
-use crate::{matches, options};
+use crate::refusal::Refusal;
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-booking-options", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "What the member wants of a match.";
+    Operation::new(FUNCTION, "GET /matches/{matchId}/booking-options", summary)
+        .for_members()
+        .path::<MatchId>("matchId", "final")
+        .header(pass::HEADER, "A pass for the match.")
+        .answers::<Options>(options::example())
+        .refuses([Refusal::MatchNotFound, Refusal::PassRequired])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -4,14 +4,24 @@
 //! An environment remembers it for five seconds. Staff, who alone change it,
 //! read it anew.
 
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::ids::MatchId;
-use crate::matches;
+use crate::matches::{self, MatchView};
 use crate::refusal::Refusal;
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-match", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /matches/{matchId}", "A match, its blocks and its sale.")
+        .for_anyone_with_token()
+        .path::<MatchId>("matchId", "final")
+        .answers::<MatchView>(matches::example())
+        .tells_version()
+        .refuses([Refusal::MatchNotFound])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let id: MatchId = http::path(&request, "matchId")?;

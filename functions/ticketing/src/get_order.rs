@@ -1,6 +1,6 @@
 //! `GET /orders/{orderId}`: an order of the caller. Somebody else's is none.
 
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::ids::OrderId;
 use crate::order;
@@ -8,6 +8,15 @@ use crate::refusal::Refusal;
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-order", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /orders/{orderId}", "An order of the caller's.")
+        .for_members()
+        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-0000000000c3")
+        .answers::<order::View<'_>>(order::example())
+        .refuses([Refusal::OrderNotFound])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -3,21 +3,39 @@
 //! The ticket says who stands where, so only the lane is read, and that once a
 //! second however many ask. Whoever asks also moves it on: there is no job.
 
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::problem::TOO_MANY_REQUESTS;
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::ids::MatchId;
-use crate::queue::Place;
+use crate::queue::{self, Place};
+use crate::refusal::Refusal;
 use crate::{lane, matches, pace, ticket};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("get-position", |a, r| Box::pin(handle(a, r)));
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct View {
     #[serde(flatten)]
     place: Place,
     admitted: bool,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let mut place = queue::example();
+    place["admitted"] = json!(false);
+    let summary = "How far the bearer of a ticket has come.";
+    Operation::new(FUNCTION, "GET /matches/{matchId}/queue", summary)
+        .for_members()
+        .path::<MatchId>("matchId", "final")
+        .header(ticket::HEADER, "The ticket that was told last.")
+        .answers::<View>(place)
+        .refuses(Refusal::sale_examples())
+        .refuses([Problem::from(TOO_MANY_REQUESTS).retry_after(1)])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

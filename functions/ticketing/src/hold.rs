@@ -9,9 +9,11 @@ use platform::idempotency::Idempotency;
 use platform::table::{Item, Patience, Read, Refusals, Write, WriteError, item, read};
 use platform::{App, Problem, Reply};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::account::{self, Account};
-use crate::ids::{HoldId, MatchId, OrderId, Seat};
+use crate::ids::{HoldId, MatchId, OrderId, Seat, SeatName};
 use crate::matches::Match;
 use crate::refusal::Refusal;
 use crate::served::served;
@@ -42,14 +44,27 @@ pub struct Hold {
 }
 
 /// A hold as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Hold)]
 pub struct View<'a> {
     hold_id: &'a HoldId,
     match_id: &'a MatchId,
+    #[schema(value_type = Vec<SeatName>)]
     seats: &'a [Seat],
     amount: u64,
     held_until: Instant,
+}
+
+/// A hold in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "holdId": "01941f29-7c00-7000-8000-0000000000c2",
+        "matchId": "final",
+        "seats": ["A-1-1", "A-1-2"],
+        "amount": 18000,
+        "heldUntil": "2030-05-01T09:05:00Z",
+    })
 }
 
 impl Hold {

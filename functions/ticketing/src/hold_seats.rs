@@ -7,23 +7,43 @@ use std::collections::BTreeSet;
 
 use garde::Validate;
 use platform::idempotency::Idempotency;
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::hold::{Hold, Taker};
-use crate::ids::{MatchId, Seat};
+use crate::hold::{self, Hold, Taker};
+use crate::ids::{MatchId, Seat, SeatName};
 use crate::matches;
 use crate::pass::{self, Age};
+use crate::refusal::Refusal;
 
 /// The function.
 pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "hold-seats";
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 struct Body {
     #[garde(length(min = 1), custom(different))]
+    #[schema(value_type = Vec<SeatName>, min_items = 1)]
     seats: Vec<Seat>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Hold seats for a while, all of them or none.";
+    Operation::new(FUNCTION, "POST /matches/{matchId}/holds", summary)
+        .for_members()
+        .keyed()
+        .path::<MatchId>("matchId", "final")
+        .header(pass::HEADER, "A pass for the match.")
+        .body::<Body>(json!({ "seats": ["A-1-1", "A-1-2"] }))
+        .creates::<hold::View<'_>>(hold::example())
+        .refuses([Refusal::MatchNotFound, Refusal::PassRequired])
+        .refuses(Refusal::seat_examples().into_iter().flatten())
+        .refuses(Refusal::sale_examples())
+        .refuses(Refusal::account_examples())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

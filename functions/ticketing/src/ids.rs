@@ -3,6 +3,7 @@
 
 use std::num::NonZeroU32;
 
+use platform::operation;
 use serde::{Deserialize, Serialize};
 
 platform::slug_id! {
@@ -36,6 +37,12 @@ pub struct Seat {
     pub row: u32,
     /// Its place in the row, from 1.
     pub number: u32,
+}
+
+platform::schema! {
+    /// The name of a [`Seat`], in the document.
+    pub SeatName =
+        operation::pattern("^[A-Za-z0-9_-]{1,64}-[1-9][0-9]{0,8}-[1-9][0-9]{0,8}$")
 }
 
 /// Text that names no seat.

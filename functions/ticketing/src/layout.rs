@@ -6,6 +6,7 @@
 use garde::Validate;
 use platform::text::{self, Text};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::ids::{BlockId, Seat};
 
@@ -18,26 +19,31 @@ pub const MOST_SEATS: u32 = 5_000;
 const MOST_PRICE: u64 = 1_000_000_000;
 
 /// A block of seats that cost the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
     /// The part of the stands that it belongs to.
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     pub section: Text,
     /// Its id.
     #[garde(skip)]
     pub block: BlockId,
     /// How good the seats are: 1 is best.
     #[garde(range(min = 1, max = 100))]
+    #[schema(minimum = 1, maximum = 100)]
     pub grade: u32,
     /// What a seat costs, in the smallest unit of the currency.
     #[garde(range(max = MOST_PRICE))]
+    #[schema(maximum = 1_000_000_000)]
     pub price: u64,
     /// Rows, the first one nearest to the field.
     #[garde(range(min = 1, max = MOST_SEATS))]
+    #[schema(minimum = 1, maximum = 5_000)]
     pub rows: u32,
     /// Seats in each row.
     #[garde(range(min = 1, max = MOST_SEATS))]
+    #[schema(minimum = 1, maximum = 5_000)]
     pub seats_per_row: u32,
 }
 

@@ -77,8 +77,8 @@ pub mod take_pass;
 pub mod ticket;
 pub mod wishes;
 
-use platform::Function;
 use platform::table::TableName;
+use platform::{Function, Operation};
 
 /// The functions of this system.
 pub const FUNCTIONS: &[Function] = &[
@@ -104,6 +104,32 @@ pub const FUNCTIONS: &[Function] = &[
     list_orders::FUNCTION,
     get_order::FUNCTION,
 ];
+
+/// What the document says of them.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        put_match::operation(),
+        list_matches::operation(),
+        get_match::operation(),
+        enter_queue::operation(),
+        get_position::operation(),
+        take_pass::operation(),
+        list_seat_groups::operation(),
+        list_seats::operation(),
+        recommend_seats::operation(),
+        put_booking_options::operation(),
+        get_booking_options::operation(),
+        put_preferences::operation(),
+        get_preferences::operation(),
+        hold_seats::operation(),
+        release_hold::operation(),
+        place_order::operation(),
+        pay_order::operation(),
+        cancel_order::operation(),
+        list_orders::operation(),
+        get_order::operation(),
+    ]
+}
 
 /// The table of this system.
 pub const TABLE: TableName = TableName { setting: "TICKETING_TABLE", default: "Ticketing" };

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use platform::cache::Cache;
 use platform::http::{List, Page};
 use platform::table::{Query, read, s};
-use platform::{App, Function, Problem, Reply, Request, auth};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 
 use crate::ids::MatchId;
-use crate::matches::Entry;
+use crate::matches::{self, Entry, EntryView};
 use crate::{TABLE, keys};
 
 /// The function.
@@ -32,6 +32,14 @@ impl Default for Pages {
     fn default() -> Self {
         Self(Cache::new(100, PAGE_LIFETIME_MS))
     }
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "GET /matches", "Matches in the order of their starts.")
+        .for_anyone_with_token()
+        .pages(20)
+        .lists::<EntryView>(matches::entry_example())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -2,14 +2,23 @@
 
 use platform::http::{List, Page};
 use platform::table::{Query, read, s};
-use platform::{App, Function, Problem, Reply, Request, auth};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 
 use crate::ids::OrderId;
-use crate::order::Order;
+use crate::order::{self, Order};
 use crate::{TABLE, keys};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("list-orders", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "The caller's orders of all matches, newest first.";
+    Operation::new(FUNCTION, "GET /orders", summary)
+        .for_members()
+        .pages(20)
+        .lists::<order::View<'_>>(order::example())
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -4,19 +4,22 @@
 //! second, and from the clock: a hold that has lapsed counts as free at once.
 
 use platform::http::{List, Page};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::ids::{BlockId, MatchId};
 use crate::layout::MOST_BLOCKS;
 use crate::pass::{self, Age};
+use crate::refusal::Refusal;
 use crate::{maps, matches};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("list-seat-groups", |a, r| Box::pin(handle(a, r)));
 
 /// A block as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Group<'a> {
     section: &'a str,
     block: &'a BlockId,
@@ -26,6 +29,22 @@ struct Group<'a> {
     held: u32,
     sold: u32,
     free: u32,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let group = json!({
+        "section": "North", "block": "A", "grade": 1, "price": 9000,
+        "seats": 200, "held": 12, "sold": 100, "free": 88,
+    });
+    let summary = "How many seats of each block are free.";
+    Operation::new(FUNCTION, "GET /matches/{matchId}/seat-groups", summary)
+        .for_members()
+        .path::<MatchId>("matchId", "final")
+        .header(pass::HEADER, "A pass for the match.")
+        .pages(MOST_BLOCKS)
+        .lists::<Group<'_>>(group)
+        .refuses([Refusal::MatchNotFound, Refusal::PassRequired])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

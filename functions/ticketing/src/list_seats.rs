@@ -9,10 +9,12 @@ use std::collections::HashSet;
 use platform::clock::Instant;
 use platform::http::{List, Page};
 use platform::table::{Read, read};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::ids::{BlockId, MatchId, Seat};
+use crate::ids::{BlockId, MatchId, Seat, SeatName};
 use crate::layout::Block;
 use crate::map::{Map, State};
 use crate::pass::{self, Age};
@@ -23,8 +25,9 @@ use crate::{TABLE, keys, maps, matches};
 pub const FUNCTION: Function = Function::http("list-seats", |a, r| Box::pin(handle(a, r)));
 
 /// A seat as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct View {
+    #[schema(value_type = SeatName)]
     seat: Seat,
     state: State,
 }
@@ -58,6 +61,19 @@ impl Own {
         }
         map.state(block.place(seat.row, seat.number), now)
     }
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "The seats of a block, row by row, and whether they are free.";
+    Operation::new(FUNCTION, "GET /matches/{matchId}/blocks/{block}/seats", summary)
+        .for_members()
+        .path::<MatchId>("matchId", "final")
+        .path::<BlockId>("block", "A")
+        .header(pass::HEADER, "A pass for the match.")
+        .pages(20)
+        .lists::<View>(json!({ "seat": "A-1-1", "state": "FREE" }))
+        .refuses([Refusal::MatchNotFound, Refusal::BlockNotFound, Refusal::PassRequired])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -7,6 +7,7 @@
 use platform::clock::Instant;
 use platform::table::{Item, bytes, n};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::layout::Block;
 
@@ -18,8 +19,9 @@ const BYTES: usize = 6;
 const SOLD: i64 = (1 << 48) - 1;
 
 /// What a seat is for others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = SeatState)]
 pub enum State {
     /// Nobody has it.
     Free,

@@ -11,6 +11,8 @@ use platform::clock::Instant;
 use platform::table::{Item, Read, read};
 use platform::{App, Problem};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::ids::{BlockId, MatchId, Seat};
 use crate::layout::Block;
@@ -69,7 +71,7 @@ pub struct Match {
 }
 
 /// What the clock says about a sale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SaleStatus {
     /// It opens later.
@@ -179,8 +181,9 @@ pub struct Entry {
 }
 
 /// A match in a list as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = MatchEntry)]
 pub struct EntryView {
     match_id: MatchId,
     home: String,
@@ -190,6 +193,50 @@ pub struct EntryView {
     sale_opens_at: Instant,
     sale_closes_at: Instant,
     sale_status: SaleStatus,
+}
+
+/// A match in a list, in the document's examples.
+pub(crate) fn entry_example() -> Value {
+    json!({
+        "matchId": "final",
+        "home": "Reds",
+        "away": "Blues",
+        "venue": "City Stadium",
+        "startsAt": "2030-06-01T18:00:00Z",
+        "saleOpensAt": "2030-05-01T09:00:00Z",
+        "saleClosesAt": "2030-06-01T17:00:00Z",
+        "saleStatus": "OPEN",
+    })
+}
+
+/// What staff say of a match, in the document's examples.
+pub(crate) fn wanted_example() -> Value {
+    json!({
+        "home": "Reds",
+        "away": "Blues",
+        "venue": "City Stadium",
+        "startsAt": "2030-06-01T18:00:00Z",
+        "saleOpensAt": "2030-05-01T09:00:00Z",
+        "saleClosesAt": "2030-06-01T17:00:00Z",
+        "blocks": [{
+            "section": "North", "block": "A", "grade": 1, "price": 9000,
+            "rows": 10, "seatsPerRow": 20,
+        }],
+        "admitPerSecond": 100,
+        "passMinutes": 15,
+        "holdMinutes": 5,
+        "payMinutes": 10,
+        "maxSeatsPerMember": 4,
+    })
+}
+
+/// A match in the document's examples.
+pub(crate) fn example() -> Value {
+    let mut example = wanted_example();
+    example["matchId"] = json!("final");
+    example["saleStatus"] = json!("OPEN");
+    example["version"] = json!(3);
+    example
 }
 
 impl Entry {
@@ -209,7 +256,7 @@ impl Entry {
 }
 
 /// A match as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchView {
     #[serde(flatten)]

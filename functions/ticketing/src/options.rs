@@ -1,8 +1,11 @@
 //! What a member wants of one match: how many seats, where, and for how much.
 
 use garde::Validate;
+use platform::text;
 use platform::{App, Problem};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::ids::MatchId;
 use crate::keys;
@@ -16,24 +19,32 @@ pub const MOST_SEATS: u32 = 8;
 const MOST_PRICE: u64 = (1 << 53) - 1;
 
 /// What a member wants of a match, in JSON and in the table alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Options {
     /// How many seats.
     #[garde(range(min = 1, max = MOST_SEATS))]
+    #[schema(minimum = 1, maximum = 8)]
     pub seats: u32,
     /// In one of these sections, the best liked first; anywhere if there are none.
     #[serde(default)]
     #[garde(dive)]
+    #[schema(value_type = Vec<text::Title>)]
     pub sections: Sections,
     /// For no more than this each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(range(max = MOST_PRICE))]
+    #[schema(maximum = 9_007_199_254_740_991_u64)]
     pub max_price: Option<u64>,
     /// Whether they must be next to each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(skip)]
     pub adjacent: Option<bool>,
+}
+
+/// Options in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({ "seats": 2, "sections": ["North"], "maxPrice": 10000, "adjacent": true })
 }
 
 /// One seat, anywhere.

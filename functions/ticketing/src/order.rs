@@ -13,9 +13,11 @@ use platform::clock::Instant;
 use platform::table::{Item, Read, Write, item, n, read, s};
 use platform::{App, Problem};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::hold::Hold;
-use crate::ids::{HoldId, MatchId, OrderId, Seat};
+use crate::ids::{HoldId, MatchId, OrderId, Seat, SeatName};
 use crate::matches::Match;
 use crate::{TABLE, keys};
 
@@ -34,8 +36,9 @@ pub enum Status {
 }
 
 /// Where an order stands, as its member sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = OrderStatus)]
 enum Shown {
     PendingPayment,
     Lapsed,
@@ -91,17 +94,31 @@ pub struct Order {
 }
 
 /// An order as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct View<'a> {
     order_id: &'a OrderId,
     match_id: &'a MatchId,
+    #[schema(value_type = Vec<SeatName>)]
     seats: &'a [Seat],
     amount: u64,
     status: Shown,
     pay_by: Instant,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     paid_at: Option<Instant>,
+}
+
+/// An order in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "orderId": "01941f29-7c00-7000-8000-0000000000c3",
+        "matchId": "final",
+        "seats": ["A-1-1", "A-1-2"],
+        "amount": 18000,
+        "status": "PENDING_PAYMENT",
+        "payBy": "2030-05-01T09:10:00Z",
+    })
 }
 
 impl Order {

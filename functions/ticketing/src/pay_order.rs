@@ -25,13 +25,15 @@ use garde::Validate;
 use platform::clock::Instant;
 use platform::table::{Key, Patience, Read, Refusals, Write, WriteError, read};
 use platform::text::{self, Text};
-use platform::{App, Function, Problem, Reply, Request, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, http};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::account::{self, Account};
 use crate::ids::OrderId;
 use crate::matches::{self, Match};
-use crate::order::{Order, Owner, Status, note_payment};
+use crate::order::{self, Order, Owner, Status, note_payment};
 use crate::refusal::Refusal;
 use crate::{TABLE, keys, seats, signature};
 
@@ -44,14 +46,37 @@ const ORDER: usize = 0;
 const PAYMENT: usize = 1;
 const ACCOUNT: usize = 2;
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct Body {
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     payment_id: Text,
     amount: u64,
     paid_at: Instant,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let payment = json!({
+        "paymentId": "pay-7", "amount": 9000, "paidAt": "2030-05-01T09:08:00Z",
+    });
+    let mut paid = order::example();
+    paid["status"] = json!("PAID");
+    paid["paidAt"] = payment["paidAt"].clone();
+    let summary = "Take a payment that was confirmed.";
+    Operation::new(FUNCTION, "POST /orders/{orderId}/payment", summary)
+        .for_signers()
+        .path::<OrderId>("orderId", "01941f29-7c00-7000-8000-0000000000c3")
+        .body::<Body>(payment)
+        .answers::<order::View<'_>>(paid)
+        .refuses([
+            Refusal::OrderNotFound,
+            Refusal::AmountMismatch { amount: 18_000 },
+            Refusal::OrderPaid,
+            Refusal::PaymentReused,
+        ])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

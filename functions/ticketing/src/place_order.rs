@@ -9,8 +9,10 @@ use garde::Validate;
 use platform::clock::Instant;
 use platform::idempotency::Idempotency;
 use platform::table::{Item, Patience, Read, Refusals, Write, WriteError, n, s};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::hold::{Hold, KEPT_MS};
 use crate::ids::{HoldId, OrderId};
@@ -29,11 +31,28 @@ const NAME: &str = "place-order";
 const HOLD: usize = 0;
 const FIRST_SEAT: usize = 4;
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[garde(allow_unvalidated)]
 struct Body {
     hold_id: HoldId,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "POST /orders", "Turn a hold into an order.")
+        .for_members()
+        .keyed()
+        .header(pass::HEADER, "A pass for the match, which may be over.")
+        .body::<Body>(json!({ "holdId": "01941f29-7c00-7000-8000-0000000000c2" }))
+        .creates::<order::View<'_>>(order::example())
+        .refuses([
+            Refusal::HoldNotFound,
+            Refusal::PassRequired,
+            Refusal::HoldLapsed,
+            Refusal::OrderPaid,
+            Refusal::OrderCancelled,
+        ])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -9,13 +9,14 @@ use garde::Validate;
 use platform::clock::Instant;
 use platform::table::{Patience, Write, WriteError, n};
 use platform::text::{self, Text};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::TABLE;
 use crate::ids::MatchId;
 use crate::layout::{self, Block};
-use crate::matches::{self, MOST_LANES, Match, SETTLED_MS};
+use crate::matches::{self, MOST_LANES, Match, MatchView, SETTLED_MS};
 use crate::refusal::Refusal;
 
 /// The function.
@@ -28,14 +29,17 @@ const MOST_MINUTES: u32 = 7 * 24 * 60;
 /// transaction of 100 items, beside what is written about them.
 const MOST_SEATS_PER_MEMBER: u32 = 50;
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     home: Text,
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     away: Text,
     #[garde(custom(text::title))]
+    #[schema(value_type = text::Title)]
     venue: Text,
     #[garde(skip)]
     starts_at: Instant,
@@ -44,17 +48,35 @@ struct Body {
     #[garde(skip)]
     sale_closes_at: Instant,
     #[garde(dive, custom(|blocks: &Vec<Block>, context| layout::check(blocks, context)))]
+    #[schema(min_items = 1, max_items = 100)]
     blocks: Vec<Block>,
     #[garde(range(min = 1, max = 100_000))]
+    #[schema(minimum = 1, maximum = 100_000)]
     admit_per_second: u32,
     #[garde(range(min = 1, max = MOST_MINUTES))]
+    #[schema(minimum = 1, maximum = 10_080)]
     pass_minutes: u32,
     #[garde(range(min = 1, max = MOST_MINUTES))]
+    #[schema(minimum = 1, maximum = 10_080)]
     hold_minutes: u32,
     #[garde(range(min = 1, max = MOST_MINUTES))]
+    #[schema(minimum = 1, maximum = 10_080)]
     pay_minutes: u32,
     #[garde(range(min = 1, max = MOST_SEATS_PER_MEMBER))]
+    #[schema(minimum = 1, maximum = 50)]
     max_seats_per_member: u32,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    Operation::new(FUNCTION, "PUT /matches/{matchId}", "Create a match, or change it.")
+        .for_staff()
+        .path::<MatchId>("matchId", "final")
+        .if_match()
+        .body::<Body>(matches::wanted_example())
+        .puts::<MatchView>(matches::example())
+        .tells_version()
+        .refuses([Refusal::MatchInUse])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

@@ -1,12 +1,21 @@
 //! `PUT /preferences`: say which team and sections the member likes, whatever
 //! the match.
 
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::preferences::{self, Preferences};
 
 /// The function.
 pub const FUNCTION: Function = Function::http("put-preferences", |a, r| Box::pin(handle(a, r)));
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Say which team and sections the member likes.";
+    Operation::new(FUNCTION, "PUT /preferences", summary)
+        .for_members()
+        .body::<Preferences>(preferences::example())
+        .puts::<Preferences>(preferences::example())
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -2,6 +2,8 @@
 
 use platform::{App, Problem};
 use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::lane::Lane;
 use crate::matches::Match;
@@ -22,7 +24,7 @@ const POLLS_PER_WAIT: u64 = 10;
 const JITTER_PART: u64 = 5;
 
 /// Where somebody stands.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Place {
     /// The ticket to come back with.
@@ -33,6 +35,16 @@ pub struct Place {
     pub estimated_wait_seconds: u64,
     /// When to ask again, in milliseconds.
     pub poll_after_ms: u64,
+}
+
+/// A place in the document's examples.
+pub(crate) fn example() -> Value {
+    json!({
+        "ticket": "eyJuIjo0MX0.c2lnbmVk",
+        "position": 41,
+        "estimatedWaitSeconds": 4,
+        "pollAfterMs": 1000,
+    })
 }
 
 impl Place {

@@ -9,12 +9,15 @@
 use garde::Validate;
 use platform::auth::Caller;
 use platform::idempotency::Idempotency;
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::text;
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::choose::{Choice, Wish};
 use crate::hold::{self, Hold, NotHeld, Taker};
-use crate::ids::{BlockId, MatchId, Seat};
+use crate::ids::{BlockId, MatchId, Seat, SeatName};
 use crate::maps::{self, Maps};
 use crate::matches::{self, Match};
 use crate::options::{MOST_SEATS, Options};
@@ -33,12 +36,14 @@ const NAME: &str = "recommend-seats";
 /// its block known.
 const TRIES: u32 = 40;
 
-#[derive(Deserialize, Validate)]
+#[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     #[garde(range(min = 1, max = MOST_SEATS))]
+    #[schema(minimum = 1, maximum = 8)]
     seats: Option<u32>,
     #[garde(dive)]
+    #[schema(value_type = Option<Vec<text::Title>>)]
     sections: Option<Sections>,
     #[garde(skip)]
     max_price: Option<u64>,
@@ -50,12 +55,33 @@ struct Body {
 }
 
 /// A recommendation as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct View<'a> {
+    #[schema(value_type = Vec<SeatName>)]
     seats: &'a [Seat],
     amount: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     hold: Option<hold::View<'a>>,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let chosen = json!({ "seats": ["A-1-1", "A-1-2"], "amount": 18000 });
+    let mut held = chosen.clone();
+    held["hold"] = hold::example();
+    let summary = "Seats that the member may like, and on request a hold on them.";
+    Operation::new(FUNCTION, "POST /matches/{matchId}/recommendations", summary)
+        .for_members()
+        .keyed()
+        .path::<MatchId>("matchId", "final")
+        .header(pass::HEADER, "A pass for the match.")
+        .body::<Body>(json!({ "seats": 2, "adjacent": true, "hold": true }))
+        .answers::<View<'_>>(chosen)
+        .creates::<View<'_>>(held)
+        .refuses([Refusal::MatchNotFound, Refusal::PassRequired, Refusal::SoldOut])
+        .refuses(Refusal::sale_examples())
+        .refuses(Refusal::account_examples())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

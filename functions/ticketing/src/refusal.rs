@@ -3,7 +3,7 @@
 use platform::clock::Instant;
 use platform::problem::{Kind, Problem, VERSION_MISMATCH};
 
-use crate::ids::Seat;
+use crate::ids::{NotASeat, Seat};
 
 /// A rule that a request breaks.
 #[derive(Debug, PartialEq, Eq)]
@@ -124,6 +124,32 @@ const PAYMENT_REUSED: Kind =
     Kind::new(409, "PAYMENT_REUSED", "This payment was for another order.");
 const AMOUNT_MISMATCH: Kind =
     Kind::new(409, "AMOUNT_MISMATCH", "The payment is not what the order costs.");
+
+/// Refusals with what helps, for the document.
+impl Refusal {
+    /// Of a sale that is not open: before it, and after it.
+    pub(crate) fn sale_examples() -> [Self; 2] {
+        let [opens_at, closed_at] =
+            [1_903_856_400_000, 1_906_563_600_000].map(Instant::from_millis);
+        [
+            Self::SaleNotOpen { opens_at, now: opens_at.plus_millis(-1_000) },
+            Self::SaleClosed { closed_at, now: closed_at },
+        ]
+    }
+
+    /// Of a seat that is not there, or somebody else's.
+    pub(crate) fn seat_examples() -> Result<[Self; 2], NotASeat> {
+        let seat: Seat = "A-1-1".parse()?;
+        Ok([Self::SeatNotFound { seat: seat.clone() }, Self::SeatTaken { seats: vec![seat] }])
+    }
+
+    /// Of a member who has enough already.
+    pub(crate) fn account_examples() -> [Self; 2] {
+        let until = Instant::from_millis(1_903_856_700_000);
+        let id = "01941f29-7c00-7000-8000-000000000002".to_owned();
+        [Self::HoldExists { id, until }, Self::SeatLimitExceeded { left: 1 }]
+    }
+}
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {

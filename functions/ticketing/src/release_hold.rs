@@ -4,7 +4,7 @@
 //! only if it still bears the hold; those that do not are left out.
 
 use platform::table::{Patience, Read, Write, WriteError};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::hold::Hold;
 use crate::ids::HoldId;
@@ -19,6 +19,17 @@ pub const FUNCTION: Function = Function::http("release-hold", |a, r| Box::pin(ha
 /// The place of the hold in the transaction: then comes what it has.
 const HOLD: usize = 0;
 const FIRST_FREED: usize = 1;
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let summary = "Give held seats back before their time is over.";
+    Operation::new(FUNCTION, "DELETE /holds/{holdId}", summary)
+        .for_members()
+        .path::<HoldId>("holdId", "01941f29-7c00-7000-8000-0000000000c1")
+        .header(pass::HEADER, "A pass for the match, which may be over.")
+        .answers_nothing()
+        .refuses([Refusal::HoldNotFound, Refusal::PassRequired])
+}
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -7,8 +7,10 @@
 
 use platform::clock::Instant;
 use platform::table::{Read, read};
-use platform::{App, Function, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::entry::{self, Entry};
 use crate::ids::MatchId;
@@ -21,11 +23,29 @@ use crate::{TABLE, keys, lane, matches};
 /// The function.
 pub const FUNCTION: Function = Function::http("take-pass", |a, r| Box::pin(handle(a, r)));
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct View {
     pass: String,
     expires_at: Instant,
+}
+
+/// What the document says of it.
+pub fn operation() -> Operation {
+    let pass =
+        json!({ "pass": "eyJtIjoiZmluYWwifQ.c2lnbmVk", "expiresAt": "2030-05-01T09:15:00Z" });
+    let summary = "Change a ticket whose turn has come into a pass.";
+    Operation::new(FUNCTION, "POST /matches/{matchId}/queue/pass", summary)
+        .for_members()
+        .path::<MatchId>("matchId", "final")
+        .header(ticket::HEADER, "The ticket that was told last.")
+        .creates::<View>(pass)
+        .refuses([
+            Refusal::PassRequired,
+            Refusal::NotAdmitted { position: 41 },
+            Refusal::TicketReplaced,
+        ])
+        .refuses(Refusal::sale_examples())
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {

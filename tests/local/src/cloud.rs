@@ -37,6 +37,7 @@ const SYSTEMS: &[&[Function]] = &[
     blog::FUNCTIONS,
     ticketing::FUNCTIONS,
     announcement::FUNCTIONS,
+    docs::FUNCTIONS,
 ];
 
 /// Lies in a data folder that is complete: with sample data, or begun without.
@@ -247,6 +248,12 @@ impl Cloud {
         let now = self.0.clock.now();
         let event = gateway::event(request, found, &self.0.ids, now);
         pool.invoke(event).await
+    }
+
+    /// The route that a request takes, as in `GET /courses/{courseId}`.
+    pub fn route(&self, request: &Request<Bytes>) -> Option<String> {
+        let found = self.0.routes.find(request.method(), request.uri().path());
+        found.map(|found| found.key.to_owned())
     }
 
     /// Invokes a function by its name, past the API.

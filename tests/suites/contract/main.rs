@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod openapi;
 mod template;
 
 use std::collections::BTreeSet;
@@ -221,6 +222,7 @@ fn every_function_has_a_file_a_binary_an_event_and_a_place_in_the_template_and_t
         ("blog", blog::FUNCTIONS),
         ("ticketing", ticketing::FUNCTIONS),
         ("announcement", announcement::FUNCTIONS),
+        ("docs", docs::FUNCTIONS),
     ];
     let template = std::fs::read_to_string(project().join("template.yaml")).unwrap();
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();

@@ -1,10 +1,12 @@
 //! What the suites share: a cloud of its own for each test, and callers who
 //! say what they expect.
 //!
-//! Nothing here sleeps. The clock stands still until a test moves it.
+//! Nothing here sleeps. The clock stands still until a test moves it. Every answer
+//! is one that the API's document has, or the test fails.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+pub mod documented;
 pub mod gate;
 pub mod ticketing;
 
@@ -138,18 +140,22 @@ impl Caller<'_> {
         for (name, value) in &self.headers {
             builder = builder.header(name, value);
         }
-        let request = builder.body(body.into().into()).expect("a valid request");
+        let body = body.into();
+        let request = builder.body(body.clone().into()).expect("a valid request");
+        let route = self.world.cloud.route(&request).unwrap_or_default();
         let outcome = self.world.cloud.request(request).await;
         let (parts, text) = outcome.response.into_parts();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
         let request = format!("{method} {path}");
-        Answer {
+        let answer = Answer {
             request,
             status: parts.status.as_u16(),
             headers: parts.headers,
             json,
             usage: outcome.usage,
-        }
+        };
+        documented::require(&route, &body, &answer);
+        answer
     }
 
     /// `GET path`.

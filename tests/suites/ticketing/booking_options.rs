@@ -90,8 +90,9 @@ async fn options_want_a_pass_of_ones_own_for_the_match_that_is_not_over() {
     world.clock.advance(1);
     refused(&own).await;
     let nowhere = world.as_member("m").with("X-Queue-Pass", &own);
-    let nowhere = nowhere.get("/matches/none/booking-options").await;
-    nowhere.refused(404, "MATCH_NOT_FOUND");
+    let path = "/matches/none/booking-options";
+    nowhere.get(path).await.refused(404, "MATCH_NOT_FOUND");
+    nowhere.put(path, json!({ "seats": 1 })).await.refused(404, "MATCH_NOT_FOUND");
 }
 
 #[tokio::test]

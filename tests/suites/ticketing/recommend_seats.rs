@@ -209,3 +209,13 @@ async fn one_environment_does_not_run_for_the_seats_that_it_has_just_held() {
     let wish = json!({ "hold": true });
     ask(&world, "late", wish).await.refused(409, "SOLD_OUT");
 }
+
+#[tokio::test]
+async fn without_a_match_or_its_sale_nothing_is_recommended() {
+    let world = World::start().await;
+    ask(&world, "m", json!({})).await.refused(404, "MATCH_NOT_FOUND");
+    world.a_match("final", json!({ "saleClosesAt": "2030-01-01T00:01:00Z" })).await;
+    world.clock.advance(60_000);
+    ask(&world, "m", json!({})).await.refused(409, "SALE_CLOSED");
+    ask(&world, "m", json!({ "hold": true })).await.refused(409, "SALE_CLOSED");
+}

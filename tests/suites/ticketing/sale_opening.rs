@@ -45,3 +45,16 @@ async fn before_it_opens_a_ticket_is_no_use_and_after_it_closes_neither() {
     let ticket = ticket(&world, "m").await;
     take(&world, "m", &ticket).await.expect(201);
 }
+
+#[tokio::test]
+async fn an_environment_whose_clock_is_behind_keeps_the_sale_closed() {
+    let world = World::start().await;
+    world.a_match("final", json!({ "saleOpensAt": "2030-01-01T00:01:00Z" })).await;
+    world.clock.advance(60_000);
+    let ticket = ticket(&world, "m").await;
+    world.clock.advance(-1);
+    poll(&world, "m", &ticket).await.refused(409, "SALE_NOT_OPEN");
+    take(&world, "m", &ticket).await.refused(409, "SALE_NOT_OPEN");
+    world.clock.advance(1);
+    take(&world, "m", &ticket).await.expect(201);
+}
