@@ -50,7 +50,7 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let hold = Hold::known(hold, app.clock.now())?.ok_or(Refusal::HoldNotFound)?;
     pass::require(app, &request, &caller, &hold.match_id, Age::Any).await?;
     if let Some(id) = &hold.order_id {
-        return placed_before(app, &caller.member_id, id).await;
+        return placed_before(app, &caller.member_id, id, idempotency.as_ref()).await;
     }
     let now = app.clock.now();
     require_live(&hold, now)?;
@@ -68,14 +68,30 @@ fn require_live(hold: &Hold, now: Instant) -> Result<(), Refusal> {
     if hold.held_until_ms > now.as_millis() { Ok(()) } else { Err(Refusal::HoldLapsed) }
 }
 
-/// The order that the hold has made already.
-async fn placed_before(app: &App, member_id: &str, id: &OrderId) -> Result<Reply, Problem> {
+/// The order that the hold has made already. That is an answer too, which a
+/// repeat under the same key gets again.
+async fn placed_before(
+    app: &App,
+    member_id: &str,
+    id: &OrderId,
+    idempotency: Option<&Idempotency>,
+) -> Result<Reply, Problem> {
     let order = order::get(app, member_id, id).await?;
     let order = order.ok_or_else(|| Problem::internal("a hold's order is missing"))?;
-    match order.status {
-        Status::PendingPayment => created(&order, app.clock.now()),
-        Status::Paid => Err(Refusal::OrderPaid.into()),
-        Status::Cancelled | Status::RefundDue => Err(Refusal::OrderCancelled.into()),
+    let now = app.clock.now();
+    let reply = match order.status {
+        Status::PendingPayment => created(&order, now)?,
+        Status::Paid => return Err(Refusal::OrderPaid.into()),
+        Status::Cancelled | Status::RefundDue => return Err(Refusal::OrderCancelled.into()),
+    };
+    let Some(key) = idempotency else { return Ok(reply) };
+    match app.table(TABLE).commit(vec![key.write(&reply, now)?]).await {
+        Ok(()) => Ok(reply),
+        Err(WriteError::Refused(mut refusals)) => {
+            let kept = refusals.take(0).flatten(); // somebody was faster under this key
+            Ok(replay(app, idempotency, kept)?.unwrap_or(reply))
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -153,7 +169,10 @@ impl Attempt<'_> {
         let hold = Hold::known(hold, self.app.clock.now())?.ok_or(Refusal::HoldNotFound)?;
         match &hold.order_id {
             Some(id) if *id == self.order.order_id => Ok(Some(self.reply.clone())),
-            Some(id) => placed_before(self.app, &self.order.member_id, id).await.map(Some),
+            Some(id) => {
+                let (member_id, key) = (&self.order.member_id, self.idempotency.as_ref());
+                placed_before(self.app, member_id, id, key).await.map(Some)
+            }
             None => Err(Problem::internal("a hold refused without a reason")),
         }
     }

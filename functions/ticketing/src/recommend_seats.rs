@@ -12,7 +12,7 @@ use platform::idempotency::Idempotency;
 use platform::{App, Function, Problem, Reply, Request, auth, http};
 use serde::{Deserialize, Serialize};
 
-use crate::choose::{self, Choice, Wish};
+use crate::choose::{Choice, Wish};
 use crate::hold::{self, Hold, NotHeld, Taker};
 use crate::ids::{BlockId, MatchId, Seat};
 use crate::maps::{self, Maps};
@@ -108,8 +108,7 @@ impl Recommending<'_> {
     fn choose(&self, maps: &Maps, lost: u32) -> Option<Choice<'_>> {
         let blocks = self.found.blocks.iter();
         let blocks = blocks.filter_map(|block| Some((block, &**maps.get(&block.block)?)));
-        let choices = self.wish.choices(blocks, self.app.clock.now());
-        choose::pick(choices, lost, |bound| self.app.random_below(bound))
+        self.wish.choose(blocks, self.app.clock.now(), lost, |bound| self.app.random_below(bound))
     }
 
     /// Holds seats, as good ones as can be had.

@@ -31,6 +31,8 @@ pub(crate) struct Request {
     pub(crate) token: Option<Arc<str>>,
     /// Under which the same request may be sent again without being done twice.
     pub(crate) idempotency_key: Option<String>,
+    /// Other headers.
+    pub(crate) headers: Vec<(&'static str, String)>,
     /// The body, if it has one.
     pub(crate) body: Option<Value>,
 }
@@ -38,8 +40,8 @@ pub(crate) struct Request {
 impl Request {
     /// A request without token and body.
     pub(crate) fn new(operation: &'static str, method: Method, path: impl Into<String>) -> Self {
-        let path = path.into();
-        Self { operation, method, path, token: None, idempotency_key: None, body: None }
+        let (path, headers) = (path.into(), Vec::new());
+        Self { operation, method, path, token: None, idempotency_key: None, headers, body: None }
     }
 
     /// With a bearer token.
@@ -53,6 +55,13 @@ impl Request {
     #[must_use]
     pub(crate) fn idempotency_key(mut self, key: String) -> Self {
         self.idempotency_key = Some(key);
+        self
+    }
+
+    /// With one more header.
+    #[must_use]
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
         self
     }
 

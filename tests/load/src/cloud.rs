@@ -138,6 +138,14 @@ impl Cloud {
         self.token("load-staff", Role::Staff)
     }
 
+    /// A text that payments are signed with. `None` where only somebody else has it.
+    pub(crate) fn payment_key(&self) -> Option<String> {
+        match &self.signer {
+            Signer::OfCheckout(key) => Some(key.secret("PAYMENT_KEYS")),
+            Signer::OfFile(_) => None,
+        }
+    }
+
     /// Whether what changes is told. `None` if nobody knows.
     pub(crate) fn events(&self) -> Option<Events> {
         self.events

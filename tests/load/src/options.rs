@@ -9,7 +9,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::child::{self, Serve};
 use crate::peer;
 use crate::scenarios::hot_course::{MOST, Shape};
-use crate::scenarios::{mixed_flow, popular_posts};
+use crate::scenarios::{mixed_flow, popular_posts, ticket_open};
 
 /// Users that a local cloud in the same process can serve: both ends of every
 /// connection are descriptors of one process.
@@ -43,6 +43,10 @@ const MOST_POSTS: usize = 1_000_000;
 const HOME_USERS: usize = 100;
 /// How long they go on, in seconds.
 const HOME_SECONDS: u64 = 30;
+/// Users of `ticket-open`, unless said otherwise.
+const TICKET_OPEN_USERS: usize = 5_000;
+/// The most members whom a match can admit each second.
+const MOST_RATE: u32 = 100_000;
 /// The most changes of one `relay` run.
 const MOST_EVENTS: usize = 1_000_000;
 
@@ -66,6 +70,8 @@ pub(crate) enum Scenario {
     PopularPosts(PopularPosts),
     /// Everybody opens home, and marks and checks the same announcements.
     Home(Home),
+    /// A sale opens on the second, and everybody wants seats.
+    TicketOpen(TicketOpen),
     /// The relay alone turns changes into messages.
     Relay(Relay),
     /// Serves a local cloud to the process that started this one.
@@ -144,6 +150,20 @@ pub(crate) struct Home {
     pub(crate) common: Common,
 }
 
+/// Options of `ticket-open`.
+#[derive(Debug, Args)]
+pub(crate) struct TicketOpen {
+    /// Seats of the match, in 40 blocks
+    #[arg(long, value_name = "N", default_value_t = 8_000)]
+    seats: u32,
+    /// Members who are admitted each second
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    rate: u32,
+    /// What every scenario takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
 /// Options of `relay`.
 #[derive(Debug, Args)]
 pub(crate) struct Relay {
@@ -158,7 +178,7 @@ pub(crate) struct Relay {
 /// Options of every scenario.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Users at the same time [default: 100, in mixed-flow 90, in popular-posts 1000]
+    /// Users at the same time [default: 100, in mixed-flow 90, in popular-posts 1000, in ticket-open 5000]
     #[arg(long, value_name = "N")]
     users: Option<usize>,
     /// Stops the measured phase after so many seconds [default: in popular-posts and home 30, else never]
@@ -205,6 +225,7 @@ impl Options {
             | Scenario::MixedFlow(_)
             | Scenario::PopularPosts(_)
             | Scenario::Home(_)
+            | Scenario::TicketOpen(_)
             | Scenario::Relay(_) => None,
         }
     }
@@ -215,6 +236,7 @@ impl Options {
             Scenario::MixedFlow(mixed_flow) => mixed_flow.check(),
             Scenario::PopularPosts(popular_posts) => popular_posts.check(),
             Scenario::Home(home) => home.check(),
+            Scenario::TicketOpen(ticket_open) => ticket_open.check(),
             Scenario::Relay(relay) => relay.check(),
             Scenario::ServeCloud(_) => Ok(()),
         }
@@ -335,6 +357,29 @@ impl Home {
     }
 }
 
+impl TicketOpen {
+    /// How many users there are.
+    pub(crate) fn users(&self) -> usize {
+        self.common.users.unwrap_or(TICKET_OPEN_USERS)
+    }
+
+    /// The size of the run.
+    pub(crate) fn shape(&self) -> ticket_open::Shape {
+        ticket_open::Shape { seats: self.seats, rate: self.rate }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let seats = ticket_open::Shape::SEATS;
+        if !seats.contains(&self.seats) {
+            return Err(format!("--seats must be from {} to {}", seats.start(), seats.end()));
+        }
+        if !(1..=MOST_RATE).contains(&self.rate) {
+            return Err(format!("--rate must be from 1 to {MOST_RATE}"));
+        }
+        self.common.check(self.users())
+    }
+}
+
 impl Relay {
     fn check(&self) -> Result<(), String> {
         if !(1..=MOST_EVENTS).contains(&self.events) {
@@ -431,6 +476,9 @@ mod tests {
             "home",
             "home --users 600 --seconds 60 --seed 1 --json r.json --html r.html --data-dir d",
             "home --url http://127.0.0.1:9000 --token-key k",
+            "ticket-open",
+            "ticket-open --users 20 --seats 40 --rate 5 --seconds 60 --seed 1 --json r.json",
+            "ticket-open --url http://127.0.0.1:9000 --token-key k",
             "relay --events 1000 --seed 1 --json r.json --data-dir d",
         ] {
             assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
@@ -470,6 +518,9 @@ mod tests {
             ("popular-posts --url http://x --data-dir d", "cannot be used with"),
             ("home --seconds 0", "at least 1"),
             ("home --users 0", "at least 1"),
+            ("ticket-open --seats 39", "from 40 to 200000"),
+            ("ticket-open --rate 0", "from 1 to 100000"),
+            ("ticket-open --users 0", "at least 1"),
             ("relay --events 0", "from 1"),
             ("relay --url http://x", "leave --url"),
             ("relay --users 5", "leave --url"),

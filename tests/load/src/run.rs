@@ -7,11 +7,13 @@ use std::time::Duration;
 use crate::ceiling;
 use crate::cloud::Cloud;
 use crate::error::Error;
-use crate::options::{Common, Home, HotCourse, MixedFlow, Options, PopularPosts, Scenario};
+use crate::options::{
+    Common, Home, HotCourse, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
+};
 use crate::peer;
 use crate::record::Samples;
 use crate::report::{Ceiling, Measured, Operation, Part, Phase, Ratio, Report};
-use crate::scenarios::{Outcome, home, hot_course, mixed_flow, popular_posts, relay};
+use crate::scenarios::{Outcome, home, hot_course, mixed_flow, popular_posts, relay, ticket_open};
 use crate::users::Users;
 
 /// The least that our rate should be of the peer's.
@@ -28,6 +30,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         Scenario::MixedFlow(options) => &options.common,
         Scenario::PopularPosts(options) => &options.common,
         Scenario::Home(options) => &options.common,
+        Scenario::TicketOpen(options) => &options.common,
         Scenario::Relay(options) => &options.common,
         Scenario::ServeCloud(_) => return Ok(true), // it has been served already
     };
@@ -40,6 +43,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         Scenario::MixedFlow(options) => mixed_flow(options, seed).await?,
         Scenario::PopularPosts(options) => popular_posts(options, seed).await?,
         Scenario::Home(options) => home(options, seed).await?,
+        Scenario::TicketOpen(options) => ticket_open(options, seed).await?,
         Scenario::Relay(options) => relay::run(options, seed).await?,
         Scenario::ServeCloud(_) => return Ok(true),
     };
@@ -105,6 +109,16 @@ async fn home(options: &Home, seed: u64) -> Result<Report, Error> {
     let users = Users { at_most: None, ..users(common, options.users(), &cloud) };
     let outcome = home::run(&cloud, &users, options.time(), seed).await?;
     let report = report("home", &cloud, &users, seed, outcome);
+    cloud.stop().await;
+    Ok(report)
+}
+
+async fn ticket_open(options: &TicketOpen, seed: u64) -> Result<Report, Error> {
+    let common = &options.common;
+    let cloud = open(common, options.users(), seed, false).await?;
+    let users = users(common, options.users(), &cloud);
+    let outcome = ticket_open::run(&cloud, &users, options.shape(), seed).await?;
+    let report = report("ticket-open", &cloud, &users, seed, outcome);
     cloud.stop().await;
     Ok(report)
 }

@@ -5,6 +5,7 @@ pub(crate) mod hot_course;
 pub(crate) mod mixed_flow;
 pub(crate) mod popular_posts;
 pub(crate) mod relay;
+pub(crate) mod ticket_open;
 
 use crate::invariants::Invariant;
 use crate::record::Samples;

@@ -21,7 +21,7 @@ use crate::wire::{TIMEOUT, Wire};
 
 /// Users that goose starts each second. They wait for each other before they
 /// send anything.
-const STARTED_PER_SECOND: usize = 2_000;
+pub(crate) const STARTED_PER_SECOND: usize = 2_000;
 /// How often to look whether goose was told to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 

@@ -42,6 +42,9 @@ impl Call for Wire {
         if let Some(key) = &request.idempotency_key {
             sent = sent.header("idempotency-key", key);
         }
+        for (name, value) in &request.headers {
+            sent = sent.header(*name, value);
+        }
         if let Some(body) = &request.body {
             sent = sent.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }

@@ -5,11 +5,14 @@
 
 mod booking_options;
 mod cancel_order;
+mod cost;
 mod count_seats;
 mod enter_queue;
+mod faults;
 mod get_position;
 mod hold_seats;
 mod matches;
+mod model;
 mod orders;
 mod pay_order;
 mod place_order;

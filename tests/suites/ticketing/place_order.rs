@@ -107,6 +107,13 @@ async fn a_key_gets_the_first_answer_whatever_became_of_the_order() {
     );
     let other = world.admitted("final", "m").held("final", &["A-1-1"]).await;
     caller.order(&other).await.refused(409, "IDEMPOTENCY_KEY_REUSED");
+    // Also if the order was there before the key was first used.
+    let placed = world.admitted("final", "m").order(&other).await.expect(201);
+    let late = world.admitted("final", "m").with("Idempotency-Key", "late");
+    assert_eq!(late.order(&other).await.expect(201).json, placed.json);
+    world.pay(placed.json["orderId"].as_str().unwrap(), "p-1", 9_000).await.expect(200);
+    assert_eq!(late.order(&other).await.expect(201).json, placed.json);
+    world.admitted("final", "m").order(&other).await.refused(409, "ORDER_PAID");
 }
 
 #[tokio::test]
