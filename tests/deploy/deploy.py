@@ -1,7 +1,7 @@
 """Starts ministack, deploys the stack, adds its routes, and tells the stories.
 
-Run by `run`, inside a network namespace. The arguments are a folder with
-signing-key.pem and token-keys.json, where ministack's log goes too, and ministack.
+Run by `run`, inside a network namespace. The arguments are a folder for what goes
+with the run, and the program ministack.
 """
 
 import os
@@ -33,20 +33,17 @@ SETTINGS = {
 
 def main():
     work, program = pathlib.Path(sys.argv[1]), sys.argv[2]
-    os.environ.update(SETTINGS)
+    os.environ.update(SETTINGS, TMPDIR=str(work))
     with open(work / "ministack.log", "w") as log:
         ministack = subprocess.Popen([program], stdout=log, stderr=log)
     try:
         wait_until_ready(ministack)
-        boto3.client("secretsmanager").create_secret(
-            Name="hotseat-signing-keys", SecretString=(work / "signing-key.pem").read_text()
-        )
         text = pathlib.Path("template.yaml").read_text()
-        deploy(text, (work / "token-keys.json").read_text().strip())
+        deploy(text, make_key(work / "signing-key.pem"))
         host = add_routes(yaml_parse(text))
         stories.tell(ENDPOINT, host, STACK)
     except BaseException:
-        print((work / "ministack.log").read_text()[-20_000:], file=sys.stderr)
+        print(f"ministack said:\n{(work / 'ministack.log').read_text()[-20_000:]}", file=sys.stderr)
         raise
     finally:
         ministack.terminate()
@@ -65,6 +62,15 @@ def wait_until_ready(ministack):
     sys.exit("ministack did not answer within a minute")
 
 
+def make_key(path):
+    """The key that tokens are signed with, as README.md says; gives its public half."""
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", path], check=True)
+    command = ["aws", "secretsmanager", "create-secret", "--name", "hotseat-signing-keys"]
+    subprocess.run([*command, "--secret-string", f"file://{path}"], check=True, stdout=subprocess.DEVNULL)
+    program = "target/lambda/local/bootstrap"  # `cargo local`, built with the functions
+    return subprocess.check_output([program, "public-keys", path], text=True).strip()
+
+
 def deploy(text, token_keys):
     """`sam deploy` of the template, with a key and without what ministack lacks."""
     parts = re.split(r"(?m)^(?=  \w+:\n)", text)
@@ -78,7 +84,12 @@ def deploy(text, token_keys):
     copy = folder / "template.yaml"
     copy.write_text(text.replace("CodeUri: target/lambda/", "CodeUri: ../lambda/"))
     command = ["sam", "deploy", "--template", str(copy), "--no-confirm-changeset"]
-    subprocess.run([*command, "--region", "us-east-1"], check=True)
+    command += ["--config-file", str(pathlib.Path("samconfig.toml").resolve())]
+    done = subprocess.run([*command, "--region", "us-east-1"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"sam deploy exited with {done.returncode}:\n{done.stdout[-5_000:]}{done.stderr}")
+    stack = boto3.client("cloudformation").describe_stack_resources(StackName=STACK)
+    print(f"deployed {len(stack['StackResources'])} resources")
 
 
 def replace_once(text, old, new):
