@@ -4,6 +4,7 @@ Run by `run`, inside a network namespace. The argument is a folder for what goes
 the run.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -22,9 +23,9 @@ COMPILES_S = 600  # a function is compiled when it is called for the first time
 
 def main():
     work = pathlib.Path(sys.argv[1])
-    deploy_dry()
     with local_cloud.running(work) as settings:
         os.environ.update(settings)
+        deploy_dry()
         command = ["cargo", "lambda", "watch", "-A", "127.0.0.1", "-P", str(PORT), "--ignore-changes"]
         with open(work / "watch.log", "w") as log:
             watch = subprocess.Popen(command, stdout=log, stderr=log)
@@ -41,14 +42,21 @@ def main():
 
 
 def deploy_dry():
-    """`cargo lambda deploy --dry` finds the binary of every function."""
+    """`cargo lambda deploy --dry` finds every function's binary, and what runs it."""
     names = sorted(path.stem for path in pathlib.Path("events").glob("*.json"))
-    for name in names:
-        command = ["cargo", "lambda", "deploy", "--dry", "--output-format", "json", name]
-        said = subprocess.run(command, capture_output=True, text=True)
-        assert said.returncode == 0, f"cargo lambda deploy --dry {name}: {said.stderr}"
-        print(said.stdout)
-    print(f"{len(names)} functions could be deployed")
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        list(pool.map(deploy_one_dry, names))
+    print(f"cargo lambda deploy --dry: {len(names)} functions could be deployed")
+
+
+def deploy_one_dry(name):
+    command = ["cargo", "lambda", "deploy", "--dry", "--output-format", "json", name]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"cargo lambda deploy --dry {name}: {done.stderr}"
+    plan = json.loads(done.stdout[done.stdout.index("{") :])
+    pathlib.Path(plan["path"]).unlink()  # the archive, which is nobody's any more
+    told = (plan["name"], plan["files"], plan["config"]["runtime"])
+    assert told == (name, ["bootstrap"], "provided.al2023"), f"{name}: {plan}"
 
 
 def wait_until_ready(watch):
