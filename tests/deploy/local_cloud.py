@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import shlex
 import subprocess
@@ -14,7 +15,8 @@ def running(work, bind="127.0.0.1"):
     """A local cloud with its sample data; gives the settings that lead to it."""
     path = pathlib.Path(work) / "settings.env"
     command = [PROGRAM, "--bind", bind, "--port", "0", "--no-events", "--settings", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as cloud:
+    quiet = os.environ | {"RUST_LOG": "warn"}
+    with subprocess.Popen(command, env=quiet, stdout=subprocess.PIPE, text=True) as cloud:
         try:
             lines = iter(cloud.stdout.readline, "")
             if not any(line.startswith("ready ") for line in lines):
