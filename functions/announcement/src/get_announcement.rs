@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, announcements, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-announcement", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-announcement", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let id: AnnouncementId = http::path(&request, "id")?;

@@ -16,7 +16,7 @@ use crate::wanted::Changes;
 use crate::{TABLE, posts};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("update-post", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("update-post", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -58,7 +58,7 @@ use platform::Function;
 use platform::table::TableName;
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     sign_up::FUNCTION,
     log_in::FUNCTION,
     refresh_session::FUNCTION,

@@ -7,7 +7,7 @@
 use platform::{App, Function, Problem, Reply, Request, auth};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-keys", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-keys", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, _: Request) -> Result<Reply, Problem> {
     Reply::ok(auth::public_keys(app))

@@ -11,7 +11,7 @@ use crate::refresh_session::Body;
 use crate::session::{self, RefreshKeys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("log-out", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("log-out", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let body: Body = http::body(&request)?;

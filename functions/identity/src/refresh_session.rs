@@ -17,7 +17,7 @@ use crate::tokens::Issuer;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("refresh-session", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("refresh-session", |a, r| Box::pin(handle(a, r)));
 
 /// The body of refresh-session and log-out.
 #[derive(Deserialize, Validate)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::DEAD_LETTERS;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("count-dead-letters", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("count-dead-letters", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

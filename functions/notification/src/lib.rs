@@ -39,7 +39,7 @@ use platform::queue::QueueName;
 use platform::table::TableName;
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     relay::FUNCTION,
     notify::FUNCTION,
     list_notifications::FUNCTION,

@@ -10,7 +10,7 @@ use crate::item::{KEPT_MS, Notification, View};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-notifications", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-notifications", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

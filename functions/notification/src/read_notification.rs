@@ -12,7 +12,7 @@ use crate::item::Notification;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("read-notification", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("read-notification", |a, r| Box::pin(handle(a, r)));
 
 /// There is no such notification, or it is somebody else's.
 pub const NOTIFICATION_NOT_FOUND: Kind =

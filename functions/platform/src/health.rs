@@ -8,7 +8,7 @@ use crate::lambda::Function;
 use crate::problem::Problem;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("health", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("health", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(_: &App, _: Request) -> Result<Reply, Problem> {
     Reply::ok(&json!({ "status": "ok" }))

@@ -38,4 +38,4 @@ pub use lambda::Function;
 pub use problem::Problem;
 
 /// The functions that belong to no system.
-pub const FUNCTIONS: &[Function] = &[health::FUNCTION, not_found::FUNCTION];
+pub static FUNCTIONS: &[Function] = &[health::FUNCTION, not_found::FUNCTION];

@@ -10,7 +10,7 @@ use crate::schedule::Schedule;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-schedule", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-schedule", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

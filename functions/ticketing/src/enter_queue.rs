@@ -15,7 +15,7 @@ use crate::ticket::Ticket;
 use crate::{entry, lane, matches};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("enter-queue", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("enter-queue", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -11,7 +11,7 @@ use crate::matches;
 use crate::refusal::Refusal;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-match", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-match", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let id: MatchId = http::path(&request, "matchId")?;

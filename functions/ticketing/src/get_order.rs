@@ -7,7 +7,7 @@ use crate::order;
 use crate::refusal::Refusal;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-order", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-order", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

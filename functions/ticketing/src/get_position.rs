@@ -11,7 +11,7 @@ use crate::queue::Place;
 use crate::{lane, matches, pace, ticket};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-position", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-position", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize)]
 struct View {

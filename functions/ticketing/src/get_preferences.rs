@@ -6,7 +6,7 @@ use platform::{App, Function, Problem, Reply, Request, auth};
 use crate::preferences;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-preferences", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-preferences", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

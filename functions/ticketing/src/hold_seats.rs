@@ -16,7 +16,7 @@ use crate::matches;
 use crate::pass::{self, Age};
 
 /// The function.
-pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "hold-seats";
 

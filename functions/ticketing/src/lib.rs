@@ -81,7 +81,7 @@ use platform::Function;
 use platform::table::TableName;
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     put_match::FUNCTION,
     list_matches::FUNCTION,
     get_match::FUNCTION,

@@ -9,7 +9,7 @@ use crate::order::Order;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-orders", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-orders", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -29,7 +29,7 @@ use crate::sqs::Queues;
 use crate::template::{self, Template, TemplateError};
 
 /// Every function that there is, by system.
-const SYSTEMS: &[&[Function]] = &[
+static SYSTEMS: &[&[Function]] = &[
     platform::FUNCTIONS,
     identity::FUNCTIONS,
     enrollment::FUNCTIONS,
