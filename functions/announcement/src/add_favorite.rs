@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, announcements, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("add-favorite", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("add-favorite", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

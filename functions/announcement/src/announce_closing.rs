@@ -19,7 +19,7 @@ use crate::notice::Notice;
 use crate::{TABLE, announcements, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::schedule("announce-closing", |a| Box::pin(handle(a)));
+pub static FUNCTION: Function = Function::schedule("announce-closing", |a| Box::pin(handle(a)));
 
 /// How long a run goes on to begin with members: less than its time-out by what
 /// one may take. The next run does the rest.

@@ -20,7 +20,7 @@ use crate::ids::AnnouncementId;
 use crate::{TABLE, announcements, keys};
 
 /// The function.
-pub const FUNCTION: Function =
+pub static FUNCTION: Function =
     Function::stream("count-announcements", |a, c| Box::pin(handle(a, c)));
 
 /// What a record tells of.

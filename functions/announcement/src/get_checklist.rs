@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-checklist", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-checklist", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

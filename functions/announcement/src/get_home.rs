@@ -25,7 +25,7 @@ use crate::home::{self, Snapshot};
 use crate::ids::AnnouncementId;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-home", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-home", |a, r| Box::pin(handle(a, r)));
 
 /// How many checklists home shows: those that were changed last.
 const CHECKLISTS: usize = 20;

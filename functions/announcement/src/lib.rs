@@ -59,7 +59,7 @@ use platform::{Function, Operation};
 pub use ids::AnnouncementId;
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     get_home::FUNCTION,
     list_announcements::FUNCTION,
     get_announcement::FUNCTION,

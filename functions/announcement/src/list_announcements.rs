@@ -19,7 +19,7 @@ use crate::ids::AnnouncementId;
 use crate::{TABLE, announcements, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-announcements", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-announcements", |a, r| Box::pin(handle(a, r)));
 
 /// How long a page is remembered, in milliseconds.
 const PAGE_LIFETIME_MS: i64 = 1_000;

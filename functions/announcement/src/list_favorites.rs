@@ -17,7 +17,7 @@ use crate::favorite::{self, Favorite};
 use crate::ids::AnnouncementId;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-favorites", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-favorites", |a, r| Box::pin(handle(a, r)));
 
 /// Where a favorite stands in the list: later ones first.
 type Position = (i64, AnnouncementId);

@@ -14,7 +14,7 @@ use crate::wanted::{self, Wanted};
 use crate::{TABLE, announcements};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("put-announcement", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("put-announcement", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

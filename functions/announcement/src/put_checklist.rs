@@ -22,7 +22,7 @@ use crate::ids::{AnnouncementId, DocumentId};
 use crate::refusal::Refusal;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("put-checklist", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("put-checklist", |a, r| Box::pin(handle(a, r)));
 
 /// The most ids in one request.
 const MOST_IDS: usize = 1_000;

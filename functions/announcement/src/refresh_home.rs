@@ -14,7 +14,7 @@ use crate::ids::AnnouncementId;
 use crate::{TABLE, announcements, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::schedule("refresh-home", |a| Box::pin(handle(a)));
+pub static FUNCTION: Function = Function::schedule("refresh-home", |a| Box::pin(handle(a)));
 
 /// Announcements that are read from one partition at a time.
 const PAGE: usize = 100;

@@ -19,7 +19,7 @@ use crate::views::{self, MOST_STRIPES, Stripe};
 use crate::{TABLE, keys, posts};
 
 /// The function.
-pub const FUNCTION: Function = Function::stream("count-views", |a, c| Box::pin(handle(a, c)));
+pub static FUNCTION: Function = Function::stream("count-views", |a, c| Box::pin(handle(a, c)));
 
 /// How often a sum is written anew because the post's status changed meanwhile.
 const TRIES: u32 = 5;

@@ -16,7 +16,7 @@ use crate::post::{self, Post};
 use crate::wanted::{self, Wanted};
 
 /// The function.
-pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "create-post";
 

@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, keys, posts};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("delete-post", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("delete-post", |a, r| Box::pin(handle(a, r)));
 
 /// Writes of the transaction, in order.
 const META: usize = 0;

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::{posts, views};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-post", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-post", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

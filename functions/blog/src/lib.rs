@@ -49,7 +49,7 @@ use platform::{Function, Operation};
 pub use ids::PostId;
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     create_post::FUNCTION,
     update_post::FUNCTION,
     delete_post::FUNCTION,

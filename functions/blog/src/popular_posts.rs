@@ -16,7 +16,7 @@ use crate::post::{self, Entry, EntryView};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("popular-posts", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("popular-posts", |a, r| Box::pin(handle(a, r)));
 
 /// How many posts are popular.
 const MOST: usize = 20;

@@ -17,7 +17,7 @@ use crate::wanted::{self, Changes};
 use crate::{TABLE, posts};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("update-post", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("update-post", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

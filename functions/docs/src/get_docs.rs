@@ -10,7 +10,7 @@ use crate::document::Document;
 use crate::page;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-docs", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-docs", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::document::Document;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-openapi", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-openapi", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

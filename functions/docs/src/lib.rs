@@ -17,7 +17,7 @@ mod page;
 use platform::{Function, Operation};
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[get_openapi::FUNCTION, get_docs::FUNCTION];
+pub static FUNCTIONS: &[Function] = &[get_openapi::FUNCTION, get_docs::FUNCTION];
 
 /// What the document says of them.
 pub fn operations() -> Vec<Operation> {

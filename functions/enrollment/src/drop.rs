@@ -18,7 +18,7 @@ use crate::seats::Stripe;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("drop", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("drop", |a, r| Box::pin(handle(a, r)));
 
 /// Writes of the transaction, in order.
 const PLAN: usize = 0;

@@ -28,7 +28,7 @@ use crate::seats::{self, Look, Stripe};
 use crate::{TABLE, courses, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "enroll";
 

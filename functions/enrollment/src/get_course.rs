@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::{courses, seats};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-course", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-course", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize, ToSchema)]
 struct View {

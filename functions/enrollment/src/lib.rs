@@ -48,7 +48,7 @@ use platform::{Function, Operation};
 pub use ids::{CourseId, StudentId};
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     put_course::FUNCTION,
     list_courses::FUNCTION,
     get_course::FUNCTION,

@@ -19,7 +19,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, courses, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-roster", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-roster", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -26,7 +26,7 @@ use crate::seats::{self, Stripe};
 use crate::{TABLE, capacity, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("put-course", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("put-course", |a, r| Box::pin(handle(a, r)));
 
 /// The most periods that one course meets in. Each is a condition of its own
 /// when a student enrolls, and an expression holds at most 300 operators

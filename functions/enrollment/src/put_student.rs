@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("put-student", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("put-student", |a, r| Box::pin(handle(a, r)));
 
 /// The term of students and courses that name none.
 pub const DEFAULT_TERM: &str = "default";

@@ -10,7 +10,7 @@ use crate::member::{self, Member};
 use crate::sealing::FieldKeys;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-me", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-me", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

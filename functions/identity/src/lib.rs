@@ -58,7 +58,7 @@ use platform::table::TableName;
 use platform::{Function, Operation};
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     sign_up::FUNCTION,
     log_in::FUNCTION,
     refresh_session::FUNCTION,

@@ -11,7 +11,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-keys", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-keys", |a, r| Box::pin(handle(a, r)));
 
 /// A key set in the document: `JwkSet` is not of this project.
 #[derive(ToSchema)]

@@ -20,7 +20,7 @@ use crate::tokens::{self, Issuer};
 use crate::{TABLE, attempts, password};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("log-in", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("log-in", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -12,7 +12,7 @@ use crate::refresh_session::Body;
 use crate::session::{self, RefreshKeys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("log-out", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("log-out", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

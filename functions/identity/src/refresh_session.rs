@@ -19,7 +19,7 @@ use crate::tokens::{self, Issuer};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("refresh-session", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("refresh-session", |a, r| Box::pin(handle(a, r)));
 
 /// The body of refresh-session and log-out.
 #[derive(Deserialize, Validate, ToSchema)]

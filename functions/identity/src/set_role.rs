@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::direct("set-role", |a, e| Box::pin(handle(a, e)));
+pub static FUNCTION: Function = Function::direct("set-role", |a, e| Box::pin(handle(a, e)));
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

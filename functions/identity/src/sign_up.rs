@@ -25,7 +25,7 @@ use crate::sealing::{Field, FieldKeys};
 use crate::{TABLE, attempts};
 
 /// The function.
-pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "sign-up";
 

@@ -25,7 +25,7 @@ use crate::sealing::{Field, FieldKeys};
 use crate::{TABLE, attempts};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("update-me", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("update-me", |a, r| Box::pin(handle(a, r)));
 
 /// Writes of the transaction, in order. The log-in is there if a password is
 /// given, the member if anything of it changes.

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::DEAD_LETTERS;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("count-dead-letters", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("count-dead-letters", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

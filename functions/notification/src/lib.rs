@@ -39,7 +39,7 @@ use platform::table::TableName;
 use platform::{Function, Operation};
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     relay::FUNCTION,
     notify::FUNCTION,
     list_notifications::FUNCTION,

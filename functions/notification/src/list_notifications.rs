@@ -10,7 +10,7 @@ use crate::item::{self, KEPT_MS, Notification, View};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-notifications", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-notifications", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

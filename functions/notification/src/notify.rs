@@ -17,7 +17,7 @@ use crate::item::Notification;
 use crate::{DEAD_LETTERS, TABLE};
 
 /// The function.
-pub const FUNCTION: Function = Function::queue("notify", |a, m| Box::pin(handle(a, m)));
+pub static FUNCTION: Function = Function::queue("notify", |a, m| Box::pin(handle(a, m)));
 
 async fn handle(app: &App, messages: Vec<Message>) -> Result<Failures, Problem> {
     let groups = by_group(&messages);

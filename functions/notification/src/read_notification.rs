@@ -13,7 +13,7 @@ use crate::item::{self, Notification, View};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("read-notification", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("read-notification", |a, r| Box::pin(handle(a, r)));
 
 /// There is no such notification, or it is somebody else's.
 pub const NOTIFICATION_NOT_FOUND: Kind =

@@ -18,7 +18,7 @@ use crate::relay::translate;
 use crate::{DEAD_LETTERS, EVENTS, SOURCES};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("redrive", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("redrive", |a, r| Box::pin(handle(a, r)));
 
 /// How long one call goes on, in milliseconds: well within its time-out.
 const BUDGET_MS: i64 = 8_000;

@@ -17,7 +17,7 @@ use crate::dead_letter::{Envelope, Parked};
 use crate::{DEAD_LETTERS, EVENTS, SOURCES};
 
 /// The function.
-pub const FUNCTION: Function = Function::stream("relay", |a, c| Box::pin(relay(a, c, SOURCES)));
+pub static FUNCTION: Function = Function::stream("relay", |a, c| Box::pin(relay(a, c, SOURCES)));
 
 /// A record that has something to send.
 #[derive(Debug)]

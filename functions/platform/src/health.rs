@@ -11,7 +11,7 @@ use crate::operation::Operation;
 use crate::problem::Problem;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("health", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("health", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize, ToSchema)]
 struct View {

@@ -1,7 +1,9 @@
 //! Running handlers: on AWS, and for the local cloud, which calls [`invoke`].
 //!
 //! A handler's future is boxed where it is written and taken type-erased here,
-//! so that the runtime is compiled once and a binary only names its function.
+//! so that the runtime is compiled once and a binary only names its function. That
+//! is a `static`: a `const` would be compiled again in each binary, with all that its
+//! closure calls.
 
 use std::any::Any;
 use std::future::Future;

@@ -40,7 +40,7 @@ pub use operation::Operation;
 pub use problem::Problem;
 
 /// The functions that belong to no system.
-pub const FUNCTIONS: &[Function] = &[health::FUNCTION, not_found::FUNCTION];
+pub static FUNCTIONS: &[Function] = &[health::FUNCTION, not_found::FUNCTION];
 
 /// What the API's document says of them. What no route takes is no operation.
 pub fn operations() -> Vec<Operation> {

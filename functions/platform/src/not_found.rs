@@ -7,7 +7,7 @@ use crate::lambda::Function;
 use crate::problem::{Problem, ROUTE_NOT_FOUND};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("not-found", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("not-found", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(_: &App, request: Request) -> Result<Reply, Problem> {
     let detail = format!("{} {}", request.method(), request.uri().path());

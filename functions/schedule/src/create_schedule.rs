@@ -17,7 +17,7 @@ use crate::wanted::{self, Wanted};
 use crate::{TABLE, calendar, keys, reminder};
 
 /// The function.
-pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "create-schedule";
 

@@ -14,7 +14,7 @@ use crate::schedule::Schedule;
 use crate::{TABLE, keys, reminder};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("delete-schedule", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("delete-schedule", |a, r| Box::pin(handle(a, r)));
 
 /// Writes of the transaction, in order.
 const SCHEDULE: usize = 0;

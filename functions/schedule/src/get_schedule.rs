@@ -10,7 +10,7 @@ use crate::schedule::{self, Schedule};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-schedule", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-schedule", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

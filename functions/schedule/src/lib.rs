@@ -44,7 +44,7 @@ use platform::{Function, Operation};
 pub use ids::ScheduleId;
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     create_schedule::FUNCTION,
     list_schedules::FUNCTION,
     get_schedule::FUNCTION,

@@ -20,7 +20,7 @@ use crate::wanted::{moment, zone_for};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-schedules", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-schedules", |a, r| Box::pin(handle(a, r)));
 
 /// A schedule in the local index.
 #[derive(Clone, Debug, Deserialize)]

@@ -15,7 +15,7 @@ use crate::reminder::Waiting;
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::schedule("send-reminders", |a| Box::pin(handle(a)));
+pub static FUNCTION: Function = Function::schedule("send-reminders", |a| Box::pin(handle(a)));
 
 /// How long a run goes on to begin with reminders: less than its time-out by
 /// what one may take. The next run does the rest.

@@ -16,7 +16,7 @@ use crate::wanted::{self, Wanted};
 use crate::{TABLE, calendar, keys, reminder};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("update-schedule", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("update-schedule", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

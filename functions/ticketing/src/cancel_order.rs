@@ -15,7 +15,7 @@ use crate::seats::{self, Bearer, Freeing};
 use crate::{TABLE, account, keys, matches};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("cancel-order", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("cancel-order", |a, r| Box::pin(handle(a, r)));
 
 /// The place of the order in both transactions: then comes what it has.
 const ORDER: usize = 0;

@@ -17,7 +17,7 @@ use crate::map::Map;
 use crate::{TABLE, keys, maps, matches};
 
 /// The function.
-pub const FUNCTION: Function = Function::stream("count-seats", |a, c| Box::pin(handle(a, c)));
+pub static FUNCTION: Function = Function::stream("count-seats", |a, c| Box::pin(handle(a, c)));
 
 /// Blocks that are counted at a time.
 const AT_ONCE: usize = 16;

@@ -16,7 +16,7 @@ use crate::ticket::Ticket;
 use crate::{entry, lane, matches};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("enter-queue", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("enter-queue", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

@@ -11,7 +11,7 @@ use crate::matches::{self, MatchView};
 use crate::refusal::Refusal;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-match", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-match", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

@@ -7,7 +7,7 @@ use crate::order;
 use crate::refusal::Refusal;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-order", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-order", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 use crate::{lane, matches, pace, ticket};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-position", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-position", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize, ToSchema)]
 struct View {

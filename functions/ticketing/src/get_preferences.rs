@@ -6,7 +6,7 @@ use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 use crate::preferences::{self, Preferences};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("get-preferences", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("get-preferences", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

@@ -19,7 +19,7 @@ use crate::pass::{self, Age};
 use crate::refusal::Refusal;
 
 /// The function.
-pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "hold-seats";
 

@@ -81,7 +81,7 @@ use platform::table::TableName;
 use platform::{Function, Operation};
 
 /// The functions of this system.
-pub const FUNCTIONS: &[Function] = &[
+pub static FUNCTIONS: &[Function] = &[
     put_match::FUNCTION,
     list_matches::FUNCTION,
     get_match::FUNCTION,

@@ -16,7 +16,7 @@ use crate::matches::{self, Entry, EntryView};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-matches", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-matches", |a, r| Box::pin(handle(a, r)));
 
 /// How long a page is remembered, in milliseconds.
 const PAGE_LIFETIME_MS: i64 = 1_000;

@@ -9,7 +9,7 @@ use crate::order::{self, Order};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-orders", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-orders", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

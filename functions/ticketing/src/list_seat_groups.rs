@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::{maps, matches};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-seat-groups", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-seat-groups", |a, r| Box::pin(handle(a, r)));
 
 /// A block as JSON.
 #[derive(Debug, Serialize, ToSchema)]

@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, keys, maps, matches};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("list-seats", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("list-seats", |a, r| Box::pin(handle(a, r)));
 
 /// A seat as JSON.
 #[derive(Debug, Serialize, ToSchema)]

@@ -38,7 +38,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, keys, seats, signature};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("pay-order", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("pay-order", |a, r| Box::pin(handle(a, r)));
 
 /// Writes of the transaction, in order: a failed condition is known by its
 /// place. Then come the seats.

@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 use crate::{TABLE, account, keys, matches, seats};
 
 /// The function.
-pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "place-order";
 

@@ -13,7 +13,8 @@ use crate::pass::{self, Age};
 use crate::refusal::Refusal;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("put-booking-options", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function =
+    Function::http("put-booking-options", |a, r| Box::pin(handle(a, r)));
 
 /// What the document says of it.
 pub fn operation() -> Operation {

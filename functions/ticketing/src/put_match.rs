@@ -20,7 +20,7 @@ use crate::matches::{self, MOST_LANES, Match, MatchView, SETTLED_MS};
 use crate::refusal::Refusal;
 
 /// The function.
-pub const FUNCTION: Function = Function::http("put-match", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("put-match", |a, r| Box::pin(handle(a, r)));
 
 /// The longest that a pass, a hold or an unpaid order lasts: a week.
 const MOST_MINUTES: u32 = 7 * 24 * 60;

@@ -28,7 +28,7 @@ use crate::served::served;
 use crate::wishes::{self, Sections};
 
 /// The function.
-pub const FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http(NAME, |a, r| Box::pin(handle(a, r)));
 
 const NAME: &str = "recommend-seats";
 

@@ -14,7 +14,7 @@ use crate::seats::{Bearer, Freeing};
 use crate::{TABLE, keys};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("release-hold", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("release-hold", |a, r| Box::pin(handle(a, r)));
 
 /// The place of the hold in the transaction: then comes what it has.
 const HOLD: usize = 0;

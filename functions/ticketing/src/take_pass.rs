@@ -21,7 +21,7 @@ use crate::ticket::{self, Ticket};
 use crate::{TABLE, keys, lane, matches};
 
 /// The function.
-pub const FUNCTION: Function = Function::http("take-pass", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function = Function::http("take-pass", |a, r| Box::pin(handle(a, r)));
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

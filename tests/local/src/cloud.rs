@@ -1,5 +1,6 @@
 //! A cloud of one's own: tables, functions and the API in front of them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use crate::sqs::Queues;
 use crate::template::{self, Template, TemplateError};
 
 /// Every function that there is, by system.
-const SYSTEMS: &[&[Function]] = &[
+static SYSTEMS: &[&[Function]] = &[
     platform::FUNCTIONS,
     identity::FUNCTIONS,
     enrollment::FUNCTIONS,
@@ -134,6 +135,7 @@ struct Inner {
     sources: Sources,
     runs_sources: bool,
     tables: Vec<String>,
+    settings: BTreeMap<String, String>,
     ids: RequestIds,
     clock: Clock,
     key: DevKey,
@@ -198,7 +200,7 @@ impl Cloud {
         let pools = functions.iter().map(|(declared, function)| {
             Arc::new(Pool::new(
                 *function,
-                settings(declared, &key),
+                Settings::from_iter(settings(declared, &key)),
                 declared.timeout,
                 options.environments.max(1),
                 random.fork(),
@@ -225,6 +227,7 @@ impl Cloud {
             sources,
             runs_sources: options.events,
             tables: template.tables.iter().map(|t| t.name.clone()).collect(),
+            settings: functions.iter().flat_map(|(declared, _)| settings(declared, &key)).collect(),
             ids: RequestIds::new(seed),
             clock: options.clock,
             key,
@@ -334,6 +337,11 @@ impl Cloud {
         &self.0.tables
     }
 
+    /// The settings of all functions: one that two have is the same in both.
+    pub(crate) fn settings(&self) -> &BTreeMap<String, String> {
+        &self.0.settings
+    }
+
     /// The route that takes `method` and `path`, as in `GET /courses`.
     pub(crate) fn route_key(&self, method: &Method, path: &str) -> Option<&str> {
         self.0.routes.find(method, path).map(|found| found.key)
@@ -352,6 +360,11 @@ impl Cloud {
     /// The way to the queues that the functions take, faults included.
     pub(crate) fn queue_link(&self) -> Arc<dyn Link> {
         Arc::clone(&self.0.links.sqs)
+    }
+
+    /// The way to the secrets.
+    pub(crate) fn secrets_link(&self) -> Arc<dyn Link> {
+        Arc::clone(&self.0.links.secrets)
     }
 
     /// The queues themselves.
@@ -390,7 +403,7 @@ fn pair<'a>(
 }
 
 /// A function's settings, with this checkout's public keys.
-fn settings(declared: &template::Function, key: &DevKey) -> Settings {
+fn settings(declared: &template::Function, key: &DevKey) -> BTreeMap<String, String> {
     let own = ("TOKEN_KEYS".to_owned(), key.public_keys().to_owned());
     declared.environment.clone().into_iter().chain([own]).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -58,15 +59,22 @@ enum Command {
 
 #[derive(Args)]
 struct Serve {
-    /// The API's port on 127.0.0.1; 0 takes a free one.
+    /// The API's port; 0 takes a free one.
     #[arg(long, default_value_t = 9000)]
     port: u16,
+    /// The address to listen at. Whoever reaches it can do anything here.
+    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
+    bind: IpAddr,
     /// Keeps the data in this folder across restarts.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// The most execution environments of each function.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     environments: u32,
+    /// Writes into this file the settings with which functions that run elsewhere
+    /// find this cloud: `NAME='value'` lines.
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
     /// Starts without courses and students.
     #[arg(long)]
     no_sample_data: bool,
@@ -190,9 +198,14 @@ async fn serve_until_told(serve: Serve) -> Result<(), Box<dyn Error>> {
         ..Options::default()
     })
     .await?;
-    let served = cloud.serve(serve.port).await?;
+    let served = cloud.serve_at(serve.bind, serve.port).await?;
+    if let Some(path) = &serve.settings {
+        let written = std::fs::write(path, served.settings());
+        written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
     print(&format!("dynamodb {}", served.dynamodb_url()))?;
     print(&format!("sqs {}", served.sqs_url()))?;
+    print(&format!("secrets {}", served.secrets_url()))?;
     print(&format!("ready {}", served.url()))?;
     tokio::select! {
         _ = interrupt.recv() => {}
@@ -251,6 +264,9 @@ mod tests {
         Cli::command().debug_assert();
         let serve = parse("local --port 0 --no-sample-data --no-events").unwrap().serve;
         assert!(serve.port == 0 && serve.no_sample_data && serve.no_events);
+        assert!(serve.bind.is_loopback(), "nobody else gets in unless it is asked for");
+        let bound = parse("local --bind 192.0.2.1").unwrap().serve;
+        assert_eq!(bound.bind, IpAddr::from([192, 0, 2, 1]));
         let named = parse("local serve --environments 7").unwrap().command;
         assert!(matches!(named, Some(Command::Serve(Serve { environments: 7, port: 9000, .. }))));
     }
@@ -259,6 +275,7 @@ mod tests {
     fn wrong_usage_is_refused() {
         for line in [
             "local --port x",
+            "local --bind x",
             "local --environments 0",
             "local token",
             "local token --member a#b",

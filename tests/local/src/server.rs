@@ -1,8 +1,9 @@
 //! A cloud on sockets: its API for browsers and load generators, and its
-//! DynamoDB and SQS for other tools. All listen on the loopback interface only.
+//! DynamoDB, SQS and Secrets Manager for other tools. All listen on the loopback
+//! interface, unless another address is asked for.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use crate::link::{Answer, Call, Link};
 use crate::sources::Drivers;
 use crate::sqs;
 use crate::status::{METRICS_TYPE, PAGE};
+use crate::template::QUEUE_HOST;
 
 /// The largest body that DynamoDB takes, in bytes; SQS takes less.
 const MOST_CALL_BYTES: usize = 16 * 1024 * 1024;
@@ -43,10 +45,10 @@ pub enum ServeError {
     )]
     InUse(u16),
     /// The system refuses.
-    #[error("cannot listen on port {port}: {error}; choose another --port")]
+    #[error("cannot listen on {address}: {error}; choose another --port or --bind")]
     Refused {
-        /// The port.
-        port: u16,
+        /// The address and the port.
+        address: SocketAddr,
         /// Why not.
         error: io::Error,
     },
@@ -57,6 +59,7 @@ pub struct Served {
     url: String,
     dynamodb_url: String,
     sqs_url: String,
+    secrets_url: String,
     cloud: Cloud,
     stop: watch::Sender<()>,
     servers: Vec<JoinHandle<io::Result<()>>>,
@@ -65,16 +68,23 @@ pub struct Served {
 
 impl Cloud {
     /// Serves the API on `port` of the loopback interface (0 takes a free one),
-    /// and DynamoDB and SQS on free ones.
+    /// and the services behind it on free ones.
     pub async fn serve(&self, port: u16) -> Result<Served, ServeError> {
-        let (api, url) = listen(port).await?;
-        let (dynamodb, dynamodb_url) = listen(0).await?;
-        let (sqs, sqs_url) = listen(0).await?;
+        self.serve_at(Ipv4Addr::LOCALHOST.into(), port).await
+    }
+
+    /// Serves the same at another address: whoever reaches it can do anything.
+    pub async fn serve_at(&self, address: IpAddr, port: u16) -> Result<Served, ServeError> {
+        let (api, url) = listen((address, port).into()).await?;
+        let (dynamodb, dynamodb_url) = listen((address, 0).into()).await?;
+        let (sqs, sqs_url) = listen((address, 0).into()).await?;
+        let (secrets, secrets_url) = listen((address, 0).into()).await?;
         let (stop, stopped) = watch::channel(());
         let servers = [
             (api, api_router(self)),
             (dynamodb, service_router(self.link(), None)),
             (sqs, service_router(self.queue_link(), Some(sqs_url.clone()))),
+            (secrets, service_router(self.secrets_link(), None)),
         ];
         let servers = servers.map(|(listener, router)| {
             let mut stopped = stopped.clone();
@@ -90,6 +100,7 @@ impl Cloud {
             url,
             dynamodb_url,
             sqs_url,
+            secrets_url,
             cloud: self.clone(),
             stop,
             servers: servers.into(),
@@ -112,6 +123,29 @@ impl Served {
     /// Where SQS answers, for other tools.
     pub fn sqs_url(&self) -> &str {
         &self.sqs_url
+    }
+
+    /// Where Secrets Manager answers, for functions that run elsewhere.
+    pub fn secrets_url(&self) -> &str {
+        &self.secrets_url
+    }
+
+    /// With what settings a function that runs elsewhere finds this cloud: lines
+    /// like `NAME='value'`, for a shell or as an environment file.
+    pub fn settings(&self) -> String {
+        let line = |(name, value): (&str, &str)| {
+            format!("{name}='{}'\n", value.replace(QUEUE_HOST, &self.sqs_url))
+        };
+        let own = [
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ENDPOINT_URL_DYNAMODB", &self.dynamodb_url),
+            ("AWS_ENDPOINT_URL_SQS", &self.sqs_url),
+            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", &self.secrets_url),
+        ];
+        let declared = self.cloud.settings().iter().map(|(n, v)| (n.as_str(), v.as_str()));
+        own.into_iter().chain(declared).map(line).collect()
     }
 
     /// The cloud behind.
@@ -147,12 +181,12 @@ impl Drop for Served {
     }
 }
 
-async fn listen(port: u16) -> Result<(TcpListener, String), ServeError> {
+async fn listen(address: SocketAddr) -> Result<(TcpListener, String), ServeError> {
     let refused = |error: io::Error| match error.kind() {
-        io::ErrorKind::AddrInUse => ServeError::InUse(port),
-        _ => ServeError::Refused { port, error },
+        io::ErrorKind::AddrInUse => ServeError::InUse(address.port()),
+        _ => ServeError::Refused { address, error },
     };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+    let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     Ok((listener, format!("http://{address}")))
@@ -338,6 +372,44 @@ mod tests {
         let unknown = send(served.sqs_url(), head, br#"{"QueueName": "None"}"#).await;
         let header = "x-amzn-query-error: AWS.SimpleQueueService.NonExistentQueue;Sender";
         assert!(unknown.starts_with("HTTP/1.1 400") && unknown.contains(header), "{unknown}");
+    }
+
+    #[tokio::test]
+    async fn secrets_manager_answers_on_a_port_of_its_own() {
+        let served = served().await;
+        let head = "POST / HTTP/1.1\r\nX-Amz-Target: secretsmanager.GetSecretValue";
+        let secret =
+            send(served.secrets_url(), head, br#"{"SecretId": "hotseat-signing-keys"}"#).await;
+        assert!(secret.contains("BEGIN PRIVATE KEY"), "{secret}");
+        let unknown = send(served.secrets_url(), head, br#"{"SecretId": "none"}"#).await;
+        assert!(unknown.contains("ResourceNotFoundException"), "{unknown}");
+    }
+
+    #[tokio::test]
+    async fn settings_lead_a_function_elsewhere_to_this_cloud() {
+        let served = served().await;
+        let settings = served.settings();
+        let has = |line: String| assert!(settings.lines().any(|l| l == line), "{line}: {settings}");
+        has(format!("AWS_ENDPOINT_URL_SECRETS_MANAGER='{}'", served.secrets_url()));
+        has(format!("EVENTS_QUEUE_URL='{}/000000000000/Events.fifo'", served.sqs_url()));
+        has("ENROLLMENT_TABLE='Enrollment'".to_owned());
+        has("SIGNING_KEYS_SECRET='hotseat-signing-keys'".to_owned());
+        assert!(settings.contains("TOKEN_KEYS='{\"keys\":[{"), "{settings}");
+        assert!(!settings.contains("PRIVATE"), "{settings}");
+    }
+
+    #[tokio::test]
+    async fn everything_listens_at_the_address_that_is_asked_for() {
+        let cloud = Cloud::start(Options::default()).await.unwrap();
+        let served = cloud.serve_at([127, 0, 0, 2].into(), 0).await.unwrap();
+        let urls = [served.url(), served.dynamodb_url(), served.sqs_url(), served.secrets_url()];
+        for url in urls {
+            assert!(url.starts_with("http://127.0.0.2:"), "{url}");
+            let port = url.rsplit(':').next().unwrap();
+            assert!(TcpStream::connect(format!("127.0.0.1:{port}")).await.is_err(), "{url}");
+        }
+        let nowhere = cloud.serve_at([192, 0, 2, 1].into(), 0).await.err().unwrap().to_string();
+        assert!(nowhere.contains("192.0.2.1") && nowhere.contains("--bind"), "{nowhere}");
     }
 
     #[tokio::test]

@@ -38,6 +38,7 @@ impl Running {
         };
         let dynamodb = line("dynamodb http://");
         let sqs = line("sqs http://");
+        line("secrets http://");
         let api = line("ready http://");
         Self { process, out, dynamodb, sqs, api }
     }
@@ -53,7 +54,7 @@ impl Running {
         assert!(Command::new("kill").arg(pid).status().expect("kill runs").success());
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).expect("the rest");
-        assert_eq!(rest, "", "nothing but its three lines on standard output");
+        assert_eq!(rest, "", "nothing but its four lines on standard output");
         self.process.wait().expect("it ends").code().expect("it is not killed")
     }
 }
@@ -101,7 +102,12 @@ fn token(member: &str) -> String {
 
 #[test]
 fn the_sample_data_is_what_the_readme_says_and_it_stops_when_told() {
-    let local = Running::start(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = folder.path().join("settings.env");
+    let local = Running::start(&["--settings", settings.to_str().expect("a path of text")]);
+    let settings = std::fs::read_to_string(settings).expect("settings, before it is ready");
+    let dynamodb = format!("AWS_ENDPOINT_URL_DYNAMODB='http://{}'", local.dynamodb);
+    assert!(settings.contains(&dynamodb), "{settings}");
     let enroll = |student: u64, course: u64| {
         let body = format!(r#"{{"studentId":{student},"courseId":{course}}}"#);
         local.send("POST /enrollments", &token(&format!("student-{student}")), &body)

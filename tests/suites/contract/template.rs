@@ -1,6 +1,6 @@
 //! What the template must hold for every function, and nothing besides.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use local::permissions::RECORD;
 use local::template::{Source, Template};
@@ -126,6 +126,33 @@ fn every_table_and_queue_keeps_what_it_is_given() {
         assert_eq!(queue["DeduplicationScope"], "messageGroup", "{id}");
         assert_eq!(queue["SqsManagedSseEnabled"], true, "{id}");
     }
+}
+
+/// `cargo lambda watch` answers what the API does, as `Cargo.toml` tells it.
+#[test]
+fn the_routes_for_cargo_lambda_are_those_of_the_template() {
+    let mut paths: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for function in template().functions {
+        for route in &function.routes {
+            let method = route.method.as_ref().map_or("ANY", |method| method.as_str());
+            let line = format!(r#"{{ method = "{method}", function = "{}" }}"#, function.name);
+            paths.entry(route.path.clone()).or_default().insert(line);
+        }
+    }
+    let wanted = paths.into_iter().map(|(path, routes)| {
+        let routes: Vec<_> = routes.into_iter().collect();
+        if path == "$default" {
+            return r#""/{*path}" = "not-found""#.to_owned();
+        }
+        format!(r#""{path}" = [{}]"#, routes.join(", "))
+    });
+    let wanted: BTreeSet<String> = wanted.collect();
+    let manifest = std::fs::read_to_string(suites::project().join("Cargo.toml")).unwrap();
+    let (_, rest) = manifest.split_once("[workspace.metadata.lambda.watch.router]\n").unwrap();
+    let (section, _) = rest.split_once("\n\n").unwrap();
+    let there: BTreeSet<String> = section.lines().map(str::to_owned).collect();
+    let differences: Vec<_> = there.symmetric_difference(&wanted).collect();
+    assert!(differences.is_empty(), "Cargo.toml has these wrongly or not: {differences:#?}");
 }
 
 /// A stack holds 500 resources. This is what SAM's transform makes of ours: a
