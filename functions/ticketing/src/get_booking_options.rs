@@ -9,7 +9,8 @@ use crate::pass::{self, Age};
 use crate::{matches, options};
 
 /// The function.
-pub static FUNCTION: Function = Function::http("get-booking-options", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function =
+    Function::http("get-booking-options", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;

@@ -12,7 +12,8 @@ use crate::options::{self, Options};
 use crate::pass::{self, Age};
 
 /// The function.
-pub static FUNCTION: Function = Function::http("put-booking-options", |a, r| Box::pin(handle(a, r)));
+pub static FUNCTION: Function =
+    Function::http("put-booking-options", |a, r| Box::pin(handle(a, r)));
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;
