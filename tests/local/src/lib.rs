@@ -11,6 +11,7 @@
 //!  Cloud::clients, the services' ports ───────┐       │ its SDK clients  │
 //!                                             ▼       ▼                  │
 //!                                             │       ▼ permissions      │
+//!                                             │       ▼ limits           │
 //!                                             └► layer (faults)          │
 //!                                                  └► Embedded, Queues ──┤
 //!                                                          │ what changed│
@@ -34,6 +35,7 @@ pub mod event;
 pub mod faults;
 mod gateway;
 mod key;
+pub mod limits;
 pub mod link;
 mod pay;
 pub mod permissions;
@@ -55,7 +57,7 @@ pub use key::{DevKey, KeyError, public_keys};
 pub use pay::pay;
 pub use sample::SampleError;
 pub use server::{ServeError, Served};
-pub use sources::Settled;
+pub use sources::{Drivers, Settled};
 
 /// A path in this checkout.
 pub(crate) fn in_checkout(path: &str) -> PathBuf {
