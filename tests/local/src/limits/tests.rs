@@ -140,7 +140,7 @@ async fn a_failed_condition_is_billed_all_the_same() {
     service.put("a", 2_500).await;
     let change = |pk: &str| {
         let change = json!({ "Key": key(pk), "UpdateExpression": "SET n = :n",
-            "ConditionExpression": "missing = :n",
+            "ConditionExpression": "version = :n",
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             "ExpressionAttributeValues": { ":n": { "N": "1" } } });
         service.call("UpdateItem", change)
