@@ -11,6 +11,7 @@ use crate::options::{
     Common, Home, HotCourse, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
 };
 use crate::peer;
+use crate::progress;
 use crate::record::Samples;
 use crate::report::{Ceiling, Measured, Operation, Part, Phase, Ratio, Report};
 use crate::scenarios::{Outcome, home, hot_course, mixed_flow, popular_posts, relay, ticket_open};
@@ -25,14 +26,8 @@ const CEILING_GOAL: f64 = 0.6;
 
 /// Runs what was asked for and reports. `false` when an invariant is broken.
 pub(crate) async fn run(options: Options) -> Result<bool, Error> {
-    let common = match &options.scenario {
-        Scenario::HotCourse(options) => &options.common,
-        Scenario::MixedFlow(options) => &options.common,
-        Scenario::PopularPosts(options) => &options.common,
-        Scenario::Home(options) => &options.common,
-        Scenario::TicketOpen(options) => &options.common,
-        Scenario::Relay(options) => &options.common,
-        Scenario::ServeCloud(_) => return Ok(true), // it has been served already
+    let Some(common) = options.common() else {
+        return Ok(true); // it has been served already
     };
     for path in common.json.iter().chain(&common.html) {
         Report::require_writable(path)?;
@@ -55,6 +50,9 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         report.write_html(path)?;
     }
     std::io::stdout().lock().flush()?;
+    if !report.is_sound() {
+        progress::say(&format!("replay with the same options and --seed {seed}"));
+    }
     Ok(report.is_sound())
 }
 
@@ -64,7 +62,7 @@ async fn hot_course(options: &HotCourse, seed: u64) -> Result<Report, Error> {
     let users = users(common, options.users(), &cloud);
     let shape = options.shape();
     let mut random = fastrand::Rng::with_seed(seed);
-    let outcome = hot_course::run(&cloud, &users, shape, &mut random).await?;
+    let outcome = hot_course::run(&cloud, &users, shape, options.stripes, &mut random).await?;
     let mut report = report("hot-course", &cloud, &users, seed, outcome);
     cloud.stop().await;
     if let Some(url) = &options.peer {
@@ -131,6 +129,9 @@ async fn open(common: &Common, users: usize, seed: u64, no_events: bool) -> Resu
         return Cloud::at(url, common.token_key.as_deref());
     }
     let serve = common.serve(seed, no_events);
+    if common.simulate {
+        return Cloud::simulate(serve).await;
+    }
     if Common::needs_process(users) {
         return Cloud::start_process(serve).await;
     }
@@ -139,7 +140,7 @@ async fn open(common: &Common, users: usize, seed: u64, no_events: bool) -> Resu
 
 fn users(common: &Common, count: usize, cloud: &Cloud) -> Users {
     let at_most = common.seconds.map(Duration::from_secs);
-    Users { count, url: cloud.url().to_owned(), at_most }
+    Users { count, url: cloud.url().to_owned(), at_most, direct: cloud.direct().cloned() }
 }
 
 fn report(
@@ -178,7 +179,7 @@ fn report(
     });
     Report {
         scenario,
-        clock: "real",
+        clock: cloud.clock_name(),
         url: users.url.clone(),
         seed,
         users: users.count,
@@ -190,6 +191,8 @@ fn report(
         unknown_outcomes,
         details,
         timeline,
+        limits: cloud.limits().map(ToString::to_string),
+        limited: status.as_ref().and_then(|(before, after)| after.limited_since(before)),
         invariants,
         peer: None,
         ceiling: None,

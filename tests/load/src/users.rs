@@ -14,8 +14,10 @@ use goose::config::GooseConfiguration;
 use goose::goose::{GooseUser, Scenario, Transaction, TransactionFunction};
 use goose::{GooseAttack, GooseError};
 use tokio::sync::{Barrier, watch};
+use tokio::task::JoinSet;
 
 use crate::caller::Caller;
+use crate::direct::Direct;
 use crate::record::Recorder;
 use crate::wire::{TIMEOUT, Wire};
 
@@ -56,6 +58,7 @@ impl Stop {
     /// Passes the time, unless told to stop meanwhile.
     pub(crate) async fn sleep(&self, time: Duration) {
         tokio::select! {
+            biased; // so that a simulation repeats
             () = tokio::time::sleep(time) => {}
             () = self.wait() => {}
         }
@@ -68,6 +71,7 @@ impl Stop {
 }
 
 /// A number of users against one URL.
+#[derive(Clone)]
 pub(crate) struct Users {
     /// How many.
     pub(crate) count: usize,
@@ -75,6 +79,8 @@ pub(crate) struct Users {
     pub(crate) url: String,
     /// After which time they stop, whatever is left.
     pub(crate) at_most: Option<Duration>,
+    /// The way without a socket, where there is one: then goose is not needed.
+    pub(crate) direct: Option<Direct>,
 }
 
 impl Users {
@@ -85,8 +91,12 @@ impl Users {
         script: Arc<dyn Script>,
         recorder: &Arc<Recorder>,
     ) -> Result<bool, GooseError> {
-        silence();
         let stop = Stop::new();
+        if let Some(direct) = &self.direct {
+            self.play_directly(direct, &script, recorder, &stop).await;
+            return Ok(!stop.is_set());
+        }
+        silence();
         let stage = Arc::new(Stage {
             script,
             recorder: Arc::clone(recorder),
@@ -108,6 +118,38 @@ impl Users {
         tokio::select! {
             played = attack.execute() => played.map(|_| !stop.is_set()),
             () = watch_for_stop(&stage, self.at_most) => unreachable!("the watch has no end"),
+        }
+    }
+
+    /// Each user is a task, and nothing else is needed.
+    async fn play_directly(
+        &self,
+        direct: &Direct,
+        script: &Arc<dyn Script>,
+        recorder: &Arc<Recorder>,
+        stop: &Stop,
+    ) {
+        let mut playing = JoinSet::new();
+        for _ in 0..self.count {
+            let caller = Caller::new(Arc::new(direct.clone()), recorder);
+            let (script, stop) = (Arc::clone(script), stop.clone());
+            playing.spawn(async move { script.play(&caller, &stop).await });
+        }
+        let over = async {
+            match self.at_most {
+                Some(time) => tokio::time::sleep(time).await,
+                None => std::future::pending().await,
+            }
+        };
+        let all = async { while playing.join_next().await.is_some() {} };
+        tokio::pin!(all);
+        tokio::select! {
+            biased; // so that a simulation repeats
+            () = &mut all => {}
+            () = over => {
+                stop.set();
+                all.await;
+            }
         }
     }
 

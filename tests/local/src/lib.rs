@@ -52,6 +52,7 @@ pub mod template;
 
 use std::path::PathBuf;
 
+pub use axum::body::Bytes;
 pub use cloud::{Cloud, Options, StartError, UnknownFunction};
 pub use key::{DevKey, KeyError, public_keys};
 pub use pay::pay;

@@ -78,17 +78,9 @@ impl Partitions {
         }
     }
 
-    /// Each partition with what it took so far, the busiest first.
-    pub(super) fn busiest(&self) -> Vec<(&Resource, u64, Access, f64)> {
-        let spent = self.buckets.iter();
-        let mut spent: Vec<_> =
-            spent.map(|((resource, n, access), b)| (resource, *n, *access, b.spent)).collect();
-        let load = |units: f64, access: Access| units / access.rate();
-        spent.sort_by(|a, b| {
-            let by_load = load(b.3, b.2).total_cmp(&load(a.3, a.2));
-            by_load.then_with(|| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)))
-        });
-        spent
+    /// Each partition with what it took so far.
+    pub(super) fn spent(&self) -> impl Iterator<Item = (&Resource, u64, Access, f64)> {
+        self.buckets.iter().map(|((resource, n, access), b)| (resource, *n, *access, b.spent))
     }
 
     fn bucket(&mut self, demand: &Demand, now: Instant) -> &mut Bucket {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::partitions::{Access, Demand, Partitions, Resource};
 
-/// How many keys and partitions are named.
+/// How many keys are named.
 const NAMED: usize = 5;
 
 /// Counts since the cloud started.
@@ -48,15 +48,10 @@ impl Tally {
                 "units": units,
             })
         });
-        let busiest = partitions.busiest().into_iter().take(NAMED);
-        let busiest = busiest.map(|(resource, partition, access, units)| {
-            json!({
-                "resource": resource.to_string(),
-                "access": access.name(),
-                "partition": partition,
-                "units": units,
-            })
+        let partitions = partitions.spent().map(|(resource, partition, access, units)| {
+            (format!("{resource} {} {partition}", access.name()), units)
         });
+        let partitions: BTreeMap<_, _> = partitions.collect();
         json!({
             "calls": self.calls,
             "conflicts": self.conflicts,
@@ -65,7 +60,7 @@ impl Tally {
             "errors": self.errors,
             "slow": self.slow,
             "hottest_keys": keys.collect::<Vec<_>>(),
-            "busiest_partitions": busiest.collect::<Vec<_>>(),
+            "partitions": partitions,
         })
     }
 }

@@ -71,10 +71,11 @@ impl Service {
     /// Units that all calls so far took from tables, and from indexes.
     fn units(&self, access: &str) -> (f64, f64) {
         let state = self.0.to_json();
-        let spent = state["busiest_partitions"].as_array().unwrap().iter();
+        let spent = state["partitions"].as_object().unwrap();
         let of = |resource: &str| {
-            let mine = spent.clone().filter(|p| p["resource"] == resource && p["access"] == access);
-            mine.map(|partition| partition["units"].as_f64().unwrap()).sum()
+            let mine = format!("{resource} {access} ");
+            let mine = spent.iter().filter(|(name, _)| name.starts_with(&mine));
+            mine.map(|(_, units)| units.as_f64().unwrap()).sum()
         };
         (of("Things"), of("Things/Kinds"))
     }
