@@ -81,6 +81,21 @@ impl Cloud {
     pub(crate) async fn simulate(serve: Serve) -> Result<Self, Error> {
         let (events, limits) = (events(&serve), serve.aws_limits.clone());
         let simulation = Simulation::start(options(serve)).await?;
+        Self::simulated(simulation, events, limits)
+    }
+
+    /// The same, of a cloud that can be killed.
+    pub(crate) async fn simulate_mortal(serve: Serve) -> Result<Self, Error> {
+        let (events, limits) = (events(&serve), serve.aws_limits.clone());
+        let simulation = Simulation::start_mortal(options(serve)).await?;
+        Self::simulated(simulation, events, limits)
+    }
+
+    fn simulated(
+        simulation: Simulation,
+        events: Events,
+        limits: Option<Limits>,
+    ) -> Result<Self, Error> {
         let clock = simulation.clock().clone();
         let cloud = Self::own("in this process".into(), Own::Simulated(simulation), events)?;
         Ok(Self { clock, limits, ..cloud })
@@ -138,12 +153,17 @@ impl Cloud {
         }
     }
 
-    /// The way to it without a socket, if it is simulated.
-    pub(crate) fn direct(&self) -> Option<&Direct> {
+    /// The simulation, if it is one.
+    pub(crate) fn simulation(&self) -> Option<&Simulation> {
         match &self.own {
-            Some(Own::Simulated(simulation)) => Some(simulation.direct()),
+            Some(Own::Simulated(simulation)) => Some(simulation),
             _ => None,
         }
+    }
+
+    /// The way to it without a socket, if it is simulated.
+    pub(crate) fn direct(&self) -> Option<&Direct> {
+        self.simulation().map(Simulation::direct)
     }
 
     /// The limits of the real services, if they are set.

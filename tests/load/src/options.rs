@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use local::limits::Limits;
 
+use crate::caller::Think;
 use crate::child::{self, Serve};
 use crate::peer;
 use crate::scenarios::hot_course::{MOST, Shape};
@@ -81,6 +82,8 @@ pub(crate) enum Scenario {
     TicketOpen(TicketOpen),
     /// The relay alone turns changes into messages.
     Relay(Relay),
+    /// All five systems at once in simulated time, with failures and deaths.
+    Hour(Hour),
     /// Serves a local cloud to the process that started this one.
     #[command(name = child::COMMAND, hide = true)]
     ServeCloud(Serve),
@@ -126,7 +129,7 @@ pub(crate) struct MixedFlow {
     loops: usize,
     /// Seconds between an answer and the next request: 0, or from A to B
     #[arg(long, value_name = "A..B", default_value = "1..5", value_parser = think)]
-    think: mixed_flow::Think,
+    think: Think,
     /// Seconds until all users have arrived; 0 is all at once [default: 60, or 120 above 90 users]
     #[arg(long, value_name = "SECONDS")]
     ramp: Option<u64>,
@@ -180,6 +183,17 @@ pub(crate) struct Relay {
     /// Changes that wait in the stream
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(crate) events: usize,
+    /// What every scenario takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Options of `hour`.
+#[derive(Debug, Args)]
+pub(crate) struct Hour {
+    /// How long the load lasts
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(2..=600))]
+    pub(crate) minutes: u32,
     /// What every scenario takes.
     #[command(flatten)]
     pub(crate) common: Common,
@@ -242,13 +256,15 @@ impl Options {
             Scenario::Home(options) => Some(&options.common),
             Scenario::TicketOpen(options) => Some(&options.common),
             Scenario::Relay(options) => Some(&options.common),
+            Scenario::Hour(options) => Some(&options.common),
             Scenario::ServeCloud(_) => None,
         }
     }
 
     /// Whether time is simulated.
     pub(crate) fn is_simulated(&self) -> bool {
-        self.common().is_some_and(|common| common.simulate)
+        let is_hour = matches!(self.scenario, Scenario::Hour(_));
+        is_hour || self.common().is_some_and(|common| common.simulate)
     }
 
     /// The cloud to serve, if that is what was said.
@@ -260,7 +276,8 @@ impl Options {
             | Scenario::PopularPosts(_)
             | Scenario::Home(_)
             | Scenario::TicketOpen(_)
-            | Scenario::Relay(_) => None,
+            | Scenario::Relay(_)
+            | Scenario::Hour(_) => None,
         }
     }
 
@@ -272,6 +289,7 @@ impl Options {
             Scenario::Home(home) => home.check(),
             Scenario::TicketOpen(ticket_open) => ticket_open.check(),
             Scenario::Relay(relay) => relay.check(),
+            Scenario::Hour(hour) => hour.check(),
             Scenario::ServeCloud(_) => Ok(()),
         }
     }
@@ -434,6 +452,18 @@ impl Relay {
     }
 }
 
+impl Hour {
+    fn check(&self) -> Result<(), String> {
+        let Common { url, users, seconds, data_dir, .. } = &self.common;
+        if url.is_some() || users.is_some() || seconds.is_some() || data_dir.is_some() {
+            return Err("hour runs alone in a simulated cloud of its own: leave --url, --users, \
+                 --seconds and --data-dir out"
+                .into());
+        }
+        self.common.check(1)
+    }
+}
+
 impl Common {
     /// The local cloud to start for so many users.
     pub(crate) fn serve(&self, seed: u64, no_events: bool) -> Serve {
@@ -474,14 +504,14 @@ impl Common {
 }
 
 /// Reads how long users think, in seconds: one number, or two as in `0.5..2`.
-fn think(text: &str) -> Result<mixed_flow::Think, String> {
+fn think(text: &str) -> Result<Think, String> {
     let seconds = |text: &str| {
         let seconds = text.parse::<f64>().ok().filter(|s| (0.0..=3600.0).contains(s));
         seconds.map(Duration::from_secs_f64)
     };
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let think = seconds(least).zip(seconds(most)).filter(|(least, most)| least <= most);
-    let think = think.map(|(least, most)| mixed_flow::Think { least, most });
+    let think = think.map(|(least, most)| Think { least, most });
     think.ok_or_else(|| "expected seconds up to 3600, as in 0, 2.5 or 1..5".into())
 }
 
@@ -528,6 +558,10 @@ mod tests {
             "ticket-open --users 20 --seats 40 --rate 5 --seconds 60 --seed 1 --json r.json",
             "ticket-open --url http://127.0.0.1:9000 --token-key k",
             "relay --events 1000 --seed 1 --json r.json --data-dir d",
+            "hot-course --simulate --users 20000 --students 20000 --seats 20000 --stripes 8",
+            "home --aws-limits --users 10",
+            "popular-posts --aws-limits=partitions=40,lost=0.01",
+            "hour --minutes 2 --seed 1 --aws-limits=lost=0.02 --json r.json",
         ] {
             assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
         }
@@ -572,6 +606,14 @@ mod tests {
             ("relay --events 0", "from 1"),
             ("relay --url http://x", "leave --url"),
             ("relay --users 5", "leave --url"),
+            ("relay --simulate", "leave --url"),
+            ("hour --minutes 1", "2..=600"),
+            ("hour --users 5", "leave --url"),
+            ("hot-course --simulate --url http://x", "cannot be used with"),
+            ("hot-course --simulate --users 200001", "at most 200000"),
+            ("hot-course --stripes 257", "1..=256"),
+            ("hot-course --aws-limits=lost=2", "from 0 to 1"),
+            ("mixed-flow --simulate --kill-at 5", "cannot be used with"),
         ] {
             let message = parse(bad).unwrap_err();
             assert!(message.contains(remedy), "{bad}: {message}");

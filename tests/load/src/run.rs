@@ -5,16 +5,19 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::ceiling;
+use crate::child::Serve;
 use crate::cloud::Cloud;
 use crate::error::Error;
 use crate::options::{
-    Common, Home, HotCourse, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
+    Common, Home, HotCourse, Hour, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
 };
 use crate::peer;
 use crate::progress;
 use crate::record::Samples;
 use crate::report::{Ceiling, Measured, Operation, Part, Phase, Ratio, Report};
-use crate::scenarios::{Outcome, home, hot_course, mixed_flow, popular_posts, relay, ticket_open};
+use crate::scenarios::{
+    Outcome, home, hot_course, hour, mixed_flow, popular_posts, relay, ticket_open,
+};
 use crate::users::Users;
 
 /// The least that our rate should be of the peer's.
@@ -40,6 +43,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         Scenario::Home(options) => home(options, seed).await?,
         Scenario::TicketOpen(options) => ticket_open(options, seed).await?,
         Scenario::Relay(options) => relay::run(options, seed).await?,
+        Scenario::Hour(options) => hour_of_all(options, seed).await?,
         Scenario::ServeCloud(_) => return Ok(true),
     };
     report.print(&mut std::io::stdout().lock())?;
@@ -121,6 +125,19 @@ async fn ticket_open(options: &TicketOpen, seed: u64) -> Result<Report, Error> {
     Ok(report)
 }
 
+async fn hour_of_all(options: &Hour, seed: u64) -> Result<Report, Error> {
+    let common = &options.common;
+    let limits = common.aws_limits.clone().unwrap_or_else(hour::limits);
+    let serve = Serve { aws_limits: Some(limits), ..common.serve(seed, false) };
+    let cloud = Cloud::simulate_mortal(serve).await?;
+    let minutes = Duration::from_secs(60 * u64::from(options.minutes));
+    let (outcome, count) = hour::run(&cloud, minutes, seed).await?;
+    let users = users(common, count, &cloud);
+    let report = report("hour", &cloud, &users, seed, outcome);
+    cloud.stop().await;
+    Ok(report)
+}
+
 /// The system under load: what answers at the URL, or a local cloud of one's
 /// own. Above some thousands of users that is another process, since both ends
 /// of their connections are more descriptors than one has.
@@ -140,7 +157,8 @@ async fn open(common: &Common, users: usize, seed: u64, no_events: bool) -> Resu
 
 fn users(common: &Common, count: usize, cloud: &Cloud) -> Users {
     let at_most = common.seconds.map(Duration::from_secs);
-    Users { count, url: cloud.url().to_owned(), at_most, direct: cloud.direct().cloned() }
+    let (url, direct) = (cloud.url().to_owned(), cloud.direct().cloned());
+    Users { count, url, at_most, direct, think: None, company: None }
 }
 
 fn report(

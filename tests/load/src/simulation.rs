@@ -5,8 +5,6 @@
 //! nothing. With the limits of the real services, two cores show what tens of
 //! thousands of users meet there, and a seed gives the same figures each time.
 
-use std::sync::Arc;
-
 use local::{Drivers, Options};
 use platform::clock::{Clock, Instant};
 use tempfile::TempDir;
@@ -101,6 +99,3 @@ impl Simulation {
         }
     }
 }
-
-/// Shared by who kills it.
-pub(crate) type SharedSimulation = Arc<Simulation>;

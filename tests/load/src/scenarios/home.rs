@@ -132,6 +132,7 @@ async fn play(
     let (samples, told) = (recorder.samples(), ledger.told());
     progress::say("waiting until everything is added up");
     let ended = samples.last_answered().unwrap_or_else(Instant::now);
+    let ended = users.wait_for_others(ended).await;
     let (emptied, depths) = match watch {
         Some(watch) => (watch.until_empty(ended).await, Some(watch.stop())),
         None => {

@@ -180,7 +180,8 @@ impl Run<'_> {
         };
         progress::say("waiting until everything is told");
         let ended = self.phases.last().and_then(|phase| phase.samples.last_answered());
-        watch.until_empty(ended.unwrap_or_else(Instant::now)).await
+        let ended = self.users.wait_for_others(ended.unwrap_or_else(Instant::now)).await;
+        watch.until_empty(ended).await
     }
 
     async fn play(

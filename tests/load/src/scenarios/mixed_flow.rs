@@ -25,7 +25,7 @@ use self::checks::{Expected, Left};
 use self::kill::Killer;
 use self::ledger::{Ledger, Log};
 use self::plan::{ACCOUNTS, Plan};
-pub(crate) use self::plan::{MOST_SLOTS, Shape, Think};
+pub(crate) use self::plan::{MOST_SLOTS, Shape};
 use self::user::Flow;
 use super::Outcome;
 use crate::backlog::{Depth, Emptied, Growth, Watch};
@@ -80,7 +80,10 @@ pub(crate) async fn run(
     progress::say("waiting until everything is told");
     let caller = Caller::new(Arc::new(way.clone()), &checked);
     let (emptied, depths) = match watch {
-        Some(watch) => (watch.until_empty(played.ended).await, Some(watch.stop())),
+        Some(watch) => {
+            let ended = users.wait_for_others(played.ended).await;
+            (watch.until_empty(ended).await, Some(watch.stop()))
+        }
         None => {
             read_back::wait_until_told(&caller, &plan).await?;
             (Emptied::Unseen, None)

@@ -70,8 +70,8 @@ pub(crate) async fn run(
     let way = cloud.way()?;
     let mut random = fastrand::Rng::with_seed(seed);
     let (set_up, checked) = (Arc::new(Recorder::new()?), Arc::new(Recorder::new()?));
-    let (status_before, tables) = (Status::read(&way).await, cloud.tables().await);
-    let (posts, before) = match &tables {
+    let status_before = Status::read(&way).await;
+    let (posts, before) = match &cloud.tables().await {
         Some(client) => {
             progress::say("preparing posts");
             let posts = prepare::in_table(client, shape.posts, cloud.now(), &mut random).await?;
@@ -86,14 +86,16 @@ pub(crate) async fn run(
         }
     };
     let plan = Arc::new(Plan::new(shape.hot, posts, &mut random));
-    wait_until_read(&way).await;
+    if users.company.is_none() {
+        wait_until_read(&way).await;
+    }
 
     let caller = Caller::new(Arc::new(way.clone()), &checked);
     let played = play(&way, users, &plan, &caller, (seed, shape.time)).await?;
     let status = status_before.zip(Status::read(&way).await);
     let seen = progress::show("read back", None, &checked, read_back::read(&caller)).await?;
     let costs = cost::measure(&caller, seen.far.as_ref()).await?;
-    let table = match &tables {
+    let table = match &cloud.tables().await {
         Some(client) => Some(tables::read(client).await?),
         None => None,
     };
@@ -144,6 +146,7 @@ async fn play(
     let (samples, told, pages) = (recorder.samples(), ledger.told(), ledger.pages());
     progress::say("waiting until all views are added up");
     let ended = samples.last_answered().unwrap_or_else(Instant::now);
+    let ended = users.wait_for_others(ended).await;
     let (emptied, depths) = match watch {
         Some(watch) => (watch.until_empty(ended).await, Some(watch.stop())),
         None => {

@@ -104,6 +104,7 @@ async fn play(way: &Way, users: &Users, plan: &Arc<Plan>, seed: u64) -> Result<P
     let (samples, told) = (recorder.samples(), ledger.told());
     progress::say("waiting until everything is told");
     let ended = samples.last_answered().unwrap_or_else(Instant::now);
+    let ended = users.wait_for_others(ended).await;
     let (emptied, depths) = match watch {
         Some(watch) => (watch.until_empty(ended).await, Some(watch.stop())),
         None => (Emptied::Unseen, None),
