@@ -9,7 +9,7 @@
 //! | caller | operation | guard | consistency, units |
 //! |---|---|---|---|
 //! | enroll | write plan, one stripe, enrollment | credits, periods, courses and member of the plan; `seats_left >= 1`; no such enrollment | 1 transaction, 7–8 WCU |
-//! | enroll, refused by a stripe | query 32 stripes, then course and all | | eventual, 0.5 RCU; then consistent, 1 RCU for each 32 |
+//! | enroll, refused by a stripe | read 16 stripes, then course and all | | eventual, 8 RCU; then consistent, 1 RCU each |
 //! | enroll, closed | read plan and kept answer | | consistent, 1–2 RCU |
 //! | drop | read enrollment; write plan, its stripe, delete enrollment | enrollment's id; the plan's member | 1 RCU and 1 transaction, 7–8 WCU |
 //! | put-course | read course; write course and listings | `version`; closed and empty, for its hours | 1 RCU and 1 transaction |

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use platform::cache::Cache;
-use platform::table::{Item, Query, Read, Write, n, s};
+use platform::table::{Item, Read, Write, n};
 use platform::{App, Problem};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ use crate::{TABLE, keys};
 
 /// How long a look at the stripes is remembered, in milliseconds.
 pub const LOOK_LIFETIME_MS: i64 = 1_000;
+
+/// How many stripes the first looks take in, before one takes in all.
+const SAMPLES: [usize; 2] = [16, 64];
 
 /// One stripe of a course's seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,56 +112,41 @@ pub fn remembered(app: &App, course: CourseId) -> Option<Arc<Look>> {
 
 /// Looks at every stripe of `course`, and remembers it for a second.
 pub async fn look(app: &App, course: &Course, read: Read) -> Result<Arc<Look>, Problem> {
-    look_at(app, course, &(0..partitions(course)).collect::<Vec<_>>(), read).await
+    look_at(app, course, (0..course.stripes).collect(), read).await
 }
 
-/// Looks at the stripes of `course` under one partition key, picked at random,
-/// and remembers them for a second, unless as many were `seen` before without
-/// finding a seat: then only a look at all would be more.
+/// Looks at some stripes of `course`, picked at random, and remembers them for
+/// a second: more than were `seen` before without finding a seat. `None` when
+/// only a look at all would be more.
 ///
-/// While one stripe in ten has seats, 32 of them show one 29 times in 30, for an
-/// eighth of the cost of looking at all.
+/// While one stripe in ten has seats, 16 of them show one four times in five,
+/// for a sixteenth of the cost of looking at all; while one in fifty has, 64 do.
 pub async fn sample(app: &App, course: &Course, seen: usize) -> Result<Option<Arc<Look>>, Problem> {
-    if seen >= keys::STRIPES_PER_PARTITION as usize {
+    let Some(wanted) = SAMPLES.into_iter().find(|wanted| *wanted > seen) else {
         return Ok(None);
+    };
+    let mut numbers: Vec<u32> = (0..course.stripes).collect();
+    for place in 0..wanted.min(numbers.len()) {
+        let rest = numbers.len() - place;
+        let other = place + usize::try_from(app.random_below(rest as u64)).unwrap_or(0);
+        numbers.swap(place, other);
     }
-    let any = u32::try_from(app.random_below(partitions(course).into())).unwrap_or(0);
-    look_at(app, course, &[any], Read::Eventual).await.map(Some)
-}
-
-/// How many partition keys the stripes of `course` have.
-fn partitions(course: &Course) -> u32 {
-    course.stripes.div_ceil(keys::STRIPES_PER_PARTITION)
+    numbers.truncate(wanted);
+    look_at(app, course, numbers, Read::Eventual).await.map(Some)
 }
 
 async fn look_at(
     app: &App,
     course: &Course,
-    partitions: &[u32],
+    numbers: Vec<u32>,
     read: Read,
 ) -> Result<Arc<Look>, Problem> {
     let now = app.clock.now();
-    let table = app.table(TABLE);
-    let queries = partitions.iter().map(|partition| {
-        let partition = keys::seats_partition(course.course_id, *partition);
-        table.query(Query {
-            condition: "pk = :pk".to_owned(),
-            values: vec![(":pk", s(partition))],
-            limit: keys::STRIPES_PER_PARTITION as usize,
-            consistent: read == Read::Consistent,
-            ..Query::default()
-        })
-    });
-    let items = platform::table::all(queries).await?.into_iter().flatten();
-    let stripes = items.map(Stripe::from_item).collect::<Result<Vec<_>, _>>()?;
-    // There may be more, which the course does not have yet.
-    let is_own = |stripe: &Stripe| stripe.number < course.stripes;
-    let stripes: Vec<_> = stripes.into_iter().filter(is_own).collect();
-    let first = |partition: &u32| partition * keys::STRIPES_PER_PARTITION;
-    let wanted = partitions
-        .iter()
-        .map(|partition| (course.stripes - first(partition)).min(keys::STRIPES_PER_PARTITION));
-    if stripes.len() != wanted.sum::<u32>() as usize && read == Read::Consistent {
+    let wanted = numbers.len();
+    let keys = numbers.into_iter().map(|number| keys::seats(course.course_id, number)).collect();
+    let items = app.table(TABLE).batch_get(keys, read).await?;
+    let stripes = items.into_iter().map(Stripe::from_item).collect::<Result<Vec<_>, _>>()?;
+    if stripes.len() != wanted && read == Read::Consistent {
         return Err(broken("a stripe of seats"));
     }
     let is_complete = stripes.len() == course.stripes as usize;

@@ -36,9 +36,9 @@ const PLANNING_THINK: Think = Think { least: Duration::from_secs(4), most: Durat
 const READING: usize = 12;
 /// Posts that there are.
 const POSTS: usize = 2_000;
-/// The part of the time in which the queue of `ticket-open` admits one user a
-/// second.
-const SALE: f64 = 0.5;
+/// The queue of `ticket-open` admits one user a second: for half of the time, but
+/// no longer than this, since all who wait poll meanwhile.
+const SALE: Duration = Duration::from_secs(400);
 /// A sale ends so long after the last was admitted, and everything else a while
 /// before the time is over.
 const MARGIN: Duration = Duration::from_secs(20);
@@ -81,7 +81,7 @@ pub(crate) async fn run(
     let enrolling = users(ENROLLING, Some(THINK));
     let planning = users(PLANNING, None);
     let (reading, opening) = (users(READING, Some(THINK)), users(READING, Some(THINK)));
-    let buying = users(whole(seconds * SALE), None);
+    let buying = users(whole((seconds / 2.0).min(SALE.as_secs_f64())), None);
     let count = ENROLLING + PLANNING + 2 * READING + buying.count;
 
     let students = whole(seconds * ENROLLING as f64 * 0.9 / ERRANDS_PER_STUDENT);
