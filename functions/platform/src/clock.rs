@@ -28,6 +28,14 @@ pub enum Clock {
     System,
     /// A clock that stands still until it is moved: milliseconds since 1970.
     Manual(Arc<AtomicI64>),
+    /// A clock that goes with Tokio's, which a simulation lets jump from one
+    /// wait to the next.
+    Tokio {
+        /// What it showed at the start.
+        began: Instant,
+        /// The start.
+        start: tokio::time::Instant,
+    },
 }
 
 impl Clock {
@@ -36,16 +44,25 @@ impl Clock {
         Self::Manual(Arc::new(AtomicI64::new(instant.as_millis())))
     }
 
+    /// A clock that shows `instant` now, and goes with Tokio's.
+    pub fn tokio(instant: Instant) -> Self {
+        Self::Tokio { began: instant, start: tokio::time::Instant::now() }
+    }
+
     /// The time now, to the millisecond.
     pub fn now(&self) -> Instant {
         match self {
             #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine")]
             Self::System => Instant(Timestamp::now().as_millisecond()),
             Self::Manual(at_ms) => Instant(at_ms.load(Ordering::SeqCst)),
+            Self::Tokio { began, start } => {
+                let passed_ms = i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
+                began.plus_millis(passed_ms)
+            }
         }
     }
 
-    /// Moves a manual clock by `ms` milliseconds; the machine's clock stays.
+    /// Moves a manual clock by `ms` milliseconds; others stay.
     pub fn advance(&self, ms: i64) {
         if let Self::Manual(at_ms) = self {
             at_ms.fetch_add(ms, Ordering::SeqCst);
@@ -367,6 +384,14 @@ mod tests {
         assert!("9999-12-30T21:59:59Z".parse::<Instant>().is_ok());
         assert!("2038-01-19T03:14:08Z".parse::<Instant>().is_ok());
         assert_eq!(Instant::from_millis(i64::MAX).to_string(), "9999-12-30T21:59:59Z");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_of_tokio_goes_while_somebody_waits() {
+        let clock = Clock::tokio(Instant::from_millis(1_000));
+        assert_eq!(clock.now().as_millis(), 1_000);
+        tokio::time::sleep(std::time::Duration::from_millis(234)).await;
+        assert_eq!(clock.now().as_millis(), 1_234);
     }
 
     #[test]

@@ -21,6 +21,28 @@ const ASKS_FOR: Duration = Duration::from_secs(90);
 pub(crate) struct Caller {
     call: Arc<dyn Call>,
     recorder: Arc<Recorder>,
+    think: Option<Think>,
+}
+
+/// How long somebody thinks before each request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Think {
+    /// At least so long.
+    pub(crate) least: Duration,
+    /// At most so long.
+    pub(crate) most: Duration,
+}
+
+impl Think {
+    /// Picks a time: each is as likely.
+    pub(crate) fn pick(self, random: &mut fastrand::Rng) -> Duration {
+        self.least + (self.most - self.least).mul_f64(random.f64())
+    }
+
+    /// The average.
+    pub(crate) fn mean(self) -> Duration {
+        (self.least + self.most) / 2
+    }
 }
 
 /// A request that had to succeed and did not.
@@ -37,12 +59,17 @@ pub(crate) struct Refused {
 impl Caller {
     /// Sends by `call`, recording in `recorder`.
     pub(crate) fn new(call: Arc<dyn Call>, recorder: &Arc<Recorder>) -> Self {
-        Self { call, recorder: Arc::clone(recorder) }
+        Self { call, recorder: Arc::clone(recorder), think: None }
+    }
+
+    /// The same, thinking before each request.
+    pub(crate) fn thinking(self, think: Option<Think>) -> Self {
+        Self { think, ..self }
     }
 
     /// The same, recording elsewhere.
     pub(crate) fn recording(&self, recorder: &Arc<Recorder>) -> Self {
-        Self { call: Arc::clone(&self.call), recorder: Arc::clone(recorder) }
+        Self { recorder: Arc::clone(recorder), ..self.clone() }
     }
 
     /// What it sends by, for requests that are not recorded.
@@ -52,6 +79,9 @@ impl Caller {
 
     /// Sends once.
     pub(crate) async fn send(&self, request: &Request) -> Result<Answer, Lost> {
+        if let Some(think) = self.think {
+            tokio::time::sleep(think.pick(&mut fastrand::Rng::new())).await;
+        }
         let sent = Instant::now();
         let outcome = self.call.call(request).await;
         self.recorder.record(request.operation, sent, &outcome);

@@ -28,7 +28,14 @@ use crate::wire::Wire;
 /// Sends `enrollments` transactions from `tasks` tasks; how many succeeded a
 /// second.
 pub(crate) async fn measure(enrollments: usize, tasks: usize, seed: u64) -> Result<f64, Error> {
-    let serve = Serve { port: 0, data_dir: None, environments: 50, seed, no_events: true };
+    let serve = Serve {
+        port: 0,
+        data_dir: None,
+        environments: 50,
+        seed,
+        no_events: true,
+        aws_limits: None,
+    };
     let cloud = Cloud::start(serve).await?;
     let seats = enrollments as u64;
     let shape = Shape { students: enrollments, seats, courses: 1, repeats: 1 };

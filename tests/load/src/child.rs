@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use clap::Args;
+use local::limits::Limits;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::Error;
@@ -39,6 +40,9 @@ pub(crate) struct Serve {
     /// Lets nothing come out of streams and queues
     #[arg(long)]
     pub(crate) no_events: bool,
+    /// The limits of the real services
+    #[arg(long, require_equals = true)]
+    pub(crate) aws_limits: Option<Limits>,
 }
 
 impl Serve {
@@ -57,6 +61,9 @@ impl Serve {
         }
         if self.no_events {
             arguments.push("--no-events".into());
+        }
+        if let Some(limits) = &self.aws_limits {
+            arguments.push(format!("--aws-limits={limits}").into());
         }
         arguments
     }
@@ -195,7 +202,9 @@ mod tests {
     #[test]
     fn the_process_understands_what_it_is_told() {
         for (data_dir, no_events) in [(None, true), (Some("a b".into()), false)] {
-            let serve = Serve { port: 9, data_dir, environments: 7, seed: 1, no_events };
+            let aws_limits = no_events.then(|| "lost=0.01".parse().unwrap());
+            let serve =
+                Serve { port: 9, data_dir, environments: 7, seed: 1, no_events, aws_limits };
             let words = [std::ffi::OsString::from("load")].into_iter().chain(serve.arguments());
             let options = Options::try_parse_from(words).unwrap();
             assert_eq!(options.serve(), Some(&serve));

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
+use local::limits::Limits;
 use local::{DevKey, Options, Served};
 use platform::app::Clients;
 use platform::auth::{Caller, Role, TokenSigner};
@@ -13,7 +14,11 @@ use tempfile::TempDir;
 use tokio::sync::Mutex;
 
 use crate::child::{Process, Serve};
+use crate::direct::Direct;
 use crate::error::Error;
+use crate::simulation::Simulation;
+use crate::way::Way;
+use crate::wire::Wire;
 
 /// Tokens live longer than an API would make them, so that none expires before
 /// a long run is read back.
@@ -26,12 +31,14 @@ pub(crate) struct Cloud {
     signer: Signer,
     own: Option<Own>,
     events: Option<Events>,
+    limits: Option<Limits>,
 }
 
 /// A cloud of one's own.
 enum Own {
     InThisProcess(Served),
     InAnother { process: Arc<Mutex<Process>>, _folder: Option<TempDir> },
+    Simulated(Simulation),
 }
 
 enum Signer {
@@ -51,8 +58,9 @@ pub(crate) enum Events {
 
 /// The local cloud that is asked for.
 pub(crate) fn options(serve: Serve) -> Options {
-    let Serve { data_dir, environments, seed, no_events, .. } = serve;
-    Options { data_dir, environments, seed: Some(seed), events: !no_events, ..Options::default() }
+    let Serve { data_dir, environments, seed, no_events, aws_limits: limits, .. } = serve;
+    let (seed, events) = (Some(seed), !no_events);
+    Options { data_dir, environments, seed, events, limits, ..Options::default() }
 }
 
 fn events(serve: &Serve) -> Events {
@@ -62,10 +70,35 @@ fn events(serve: &Serve) -> Events {
 impl Cloud {
     /// Starts a local cloud in this process.
     pub(crate) async fn start(serve: Serve) -> Result<Self, Error> {
-        let events = events(&serve);
+        let (events, limits) = (events(&serve), serve.aws_limits.clone());
         let served = local::Cloud::start(options(serve)).await?.serve(0).await?;
         let url = served.url().to_owned();
-        Self::own(url, Own::InThisProcess(served), events)
+        let cloud = Self::own(url, Own::InThisProcess(served), events)?;
+        Ok(Self { limits, ..cloud })
+    }
+
+    /// Starts a local cloud in simulated time, on this thread.
+    pub(crate) async fn simulate(serve: Serve) -> Result<Self, Error> {
+        let (events, limits) = (events(&serve), serve.aws_limits.clone());
+        let simulation = Simulation::start(options(serve)).await?;
+        Self::simulated(simulation, events, limits)
+    }
+
+    /// The same, of a cloud that can be killed.
+    pub(crate) async fn simulate_mortal(serve: Serve) -> Result<Self, Error> {
+        let (events, limits) = (events(&serve), serve.aws_limits.clone());
+        let simulation = Simulation::start_mortal(options(serve)).await?;
+        Self::simulated(simulation, events, limits)
+    }
+
+    fn simulated(
+        simulation: Simulation,
+        events: Events,
+        limits: Option<Limits>,
+    ) -> Result<Self, Error> {
+        let clock = simulation.clock().clone();
+        let cloud = Self::own("in this process".into(), Own::Simulated(simulation), events)?;
+        Ok(Self { clock, limits, ..cloud })
     }
 
     /// Starts a local cloud in a process of its own.
@@ -87,16 +120,18 @@ impl Cloud {
     }
 
     async fn process(serve: Serve, folder: Option<TempDir>) -> Result<Self, Error> {
-        let events = events(&serve);
+        let (events, limits) = (events(&serve), serve.aws_limits.clone());
         let process = Process::start(serve).await?;
         let url = process.url.clone();
         let process = Arc::new(Mutex::new(process));
-        Self::own(url, Own::InAnother { process, _folder: folder }, events)
+        let cloud = Self::own(url, Own::InAnother { process, _folder: folder }, events)?;
+        Ok(Self { limits, ..cloud })
     }
 
     fn own(url: String, own: Own, events: Events) -> Result<Self, Error> {
         let signer = Signer::OfCheckout(DevKey::of_checkout()?);
-        Ok(Self { url, clock: Clock::System, signer, own: Some(own), events: Some(events) })
+        let (own, events) = (Some(own), Some(events));
+        Ok(Self { url, clock: Clock::System, signer, own, events, limits: None })
     }
 
     /// What answers at `url`, taking tokens of the key in `key_file`, or of
@@ -107,7 +142,38 @@ impl Cloud {
             None => Signer::OfCheckout(DevKey::of_checkout()?),
         };
         let url = url.trim_end_matches('/').to_owned();
-        Ok(Self { url, clock: Clock::System, signer, own: None, events: None })
+        Ok(Self { url, clock: Clock::System, signer, own: None, events: None, limits: None })
+    }
+
+    /// The way to it.
+    pub(crate) fn way(&self) -> Result<Way, Error> {
+        match self.direct() {
+            Some(direct) => Ok(Way::Direct(direct.clone())),
+            None => Ok(Way::Wire(Wire::to(&self.url)?)),
+        }
+    }
+
+    /// The simulation, if it is one.
+    pub(crate) fn simulation(&self) -> Option<&Simulation> {
+        match &self.own {
+            Some(Own::Simulated(simulation)) => Some(simulation),
+            _ => None,
+        }
+    }
+
+    /// The way to it without a socket, if it is simulated.
+    pub(crate) fn direct(&self) -> Option<&Direct> {
+        self.simulation().map(Simulation::direct)
+    }
+
+    /// The limits of the real services, if they are set.
+    pub(crate) fn limits(&self) -> Option<&Limits> {
+        self.limits.as_ref()
+    }
+
+    /// Which clock it goes by.
+    pub(crate) fn clock_name(&self) -> &'static str {
+        if self.direct().is_some() { "simulated" } else { "real" }
     }
 
     /// Where it answers.
@@ -153,13 +219,14 @@ impl Cloud {
 
     /// Clients that reach a local cloud of this process without a socket.
     pub(crate) fn clients(&self) -> Option<Clients> {
-        self.served().map(|served| served.cloud().clients())
+        self.local().map(|cloud| cloud.clients())
     }
 
     /// The local cloud of this process.
-    pub(crate) fn served(&self) -> Option<&Served> {
+    pub(crate) fn local(&self) -> Option<local::Cloud> {
         match &self.own {
-            Some(Own::InThisProcess(served)) => Some(served),
+            Some(Own::InThisProcess(served)) => Some(served.cloud().clone()),
+            Some(Own::Simulated(simulation)) => simulation.direct().cloud(),
             Some(Own::InAnother { .. }) | None => None,
         }
     }
@@ -168,7 +235,7 @@ impl Cloud {
     pub(crate) fn mortal(&self) -> Option<Arc<Mutex<Process>>> {
         match &self.own {
             Some(Own::InAnother { process, .. }) => Some(Arc::clone(process)),
-            Some(Own::InThisProcess(_)) | None => None,
+            Some(Own::InThisProcess(_) | Own::Simulated(_)) | None => None,
         }
     }
 
@@ -176,6 +243,7 @@ impl Cloud {
     pub(crate) async fn tables(&self) -> Option<aws_sdk_dynamodb::Client> {
         match self.own.as_ref()? {
             Own::InThisProcess(served) => Some(served.cloud().client()),
+            Own::Simulated(simulation) => Some(simulation.direct().cloud()?.client()),
             Own::InAnother { process, .. } => Some(client_of(&process.lock().await.dynamodb_url)),
         }
     }
@@ -184,6 +252,7 @@ impl Cloud {
     pub(crate) async fn stop(self) {
         match self.own {
             Some(Own::InThisProcess(served)) => served.stop().await,
+            Some(Own::Simulated(simulation)) => simulation.stop().await,
             Some(Own::InAnother { process, .. }) => {
                 if let Some(process) = Arc::into_inner(process) {
                     process.into_inner().stop().await;

@@ -76,6 +76,9 @@ pub(crate) enum Error {
     /// The posts of a run cannot be written into the table.
     #[error("cannot prepare posts: {0}")]
     Prepare(String),
+    /// The seats of a course cannot be spread otherwise.
+    #[error("cannot spread seats over stripes: {0}")]
+    Stripes(String),
     /// The relay cannot be measured.
     #[error("cannot measure the relay: {0}")]
     Relay(String),

@@ -58,6 +58,9 @@ impl Invariant {
     }
 }
 
+/// The name of [`no_server_error`].
+pub(crate) const NO_SERVER_ERROR: &str = "no server error";
+
 /// The server never failed. 503 is its way to say that it is too busy; those
 /// count as unknown outcomes.
 pub(crate) fn no_server_error<'a>(phases: impl IntoIterator<Item = &'a Samples>) -> Invariant {
@@ -67,7 +70,7 @@ pub(crate) fn no_server_error<'a>(phases: impl IntoIterator<Item = &'a Samples>)
         let others = samples.statuses.iter().filter(|(s, _)| **s >= 500 && **s != 503);
         failed.extend(others.map(|(status, count)| format!("{count} × {status}")));
     }
-    Invariant::unless("no server error", &failed, format!("no 5xx but {busy} × 503"))
+    Invariant::unless(NO_SERVER_ERROR, &failed, format!("no 5xx but {busy} × 503"))
 }
 
 /// Every refusal bears one of the codes that the scenario provokes.

@@ -10,6 +10,7 @@ mod caller;
 mod ceiling;
 mod child;
 mod cloud;
+mod direct;
 mod error;
 mod invariants;
 mod options;
@@ -19,8 +20,10 @@ mod record;
 mod report;
 mod run;
 mod scenarios;
+mod simulation;
 mod status;
 mod users;
+mod way;
 mod wire;
 
 use std::io::Write;
@@ -37,7 +40,9 @@ fn main() -> ExitCode {
     if let Some(serve) = options.serve() {
         return child::serve(serve.clone());
     }
-    let runtime = match tokio::runtime::Runtime::new() {
+    let runtime =
+        if options.is_simulated() { simulation::runtime() } else { tokio::runtime::Runtime::new() };
+    let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
     };

@@ -6,10 +6,14 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use local::limits::Limits;
+
+use crate::caller::Think;
 use crate::child::{self, Serve};
 use crate::peer;
 use crate::scenarios::hot_course::{MOST, Shape};
 use crate::scenarios::{mixed_flow, popular_posts, ticket_open};
+use crate::simulation;
 
 /// Users that a local cloud in the same process can serve: both ends of every
 /// connection are descriptors of one process.
@@ -17,6 +21,10 @@ const MOST_USERS_IN_PROCESS: usize = 5_000;
 /// Users that one process can play: it has 20,000 descriptors, one for each
 /// connection, and some for everything else.
 const MOST_USERS: usize = 19_000;
+/// Users that a simulation plays.
+const MOST_SIMULATED_USERS: usize = 200_000;
+/// The most environments of each function, unless said otherwise.
+const ENVIRONMENTS: u32 = 50;
 /// How often each student asks for the same course with `--repeat`.
 const REPEATS: usize = 3;
 /// Users of `hot-course`, unless said otherwise.
@@ -74,6 +82,8 @@ pub(crate) enum Scenario {
     TicketOpen(TicketOpen),
     /// The relay alone turns changes into messages.
     Relay(Relay),
+    /// All five systems at once in simulated time, with failures and deaths.
+    Hour(Hour),
     /// Serves a local cloud to the process that started this one.
     #[command(name = child::COMMAND, hide = true)]
     ServeCloud(Serve),
@@ -97,11 +107,14 @@ pub(crate) struct HotCourse {
     /// Tells nobody: a local cloud in which streams and queues stand still
     #[arg(long, conflicts_with = "url")]
     pub(crate) no_events: bool,
+    /// Spreads the seats of each course over so many stripes, instead of as many as are right
+    #[arg(long, value_name = "N", conflicts_with = "url", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) stripes: Option<u32>,
     /// Sends the same enrollments to the peer afterwards, and compares
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with = "simulate")]
     pub(crate) peer: Option<String>,
     /// Measures what the database alone carries, and compares
-    #[arg(long)]
+    #[arg(long, conflicts_with = "simulate")]
     pub(crate) ceiling: bool,
     /// What every scenario takes.
     #[command(flatten)]
@@ -116,12 +129,12 @@ pub(crate) struct MixedFlow {
     loops: usize,
     /// Seconds between an answer and the next request: 0, or from A to B
     #[arg(long, value_name = "A..B", default_value = "1..5", value_parser = think)]
-    think: mixed_flow::Think,
+    think: Think,
     /// Seconds until all users have arrived; 0 is all at once [default: 60, or 120 above 90 users]
     #[arg(long, value_name = "SECONDS")]
     ramp: Option<u64>,
     /// Kills the local cloud in this second of the load, and starts it again
-    #[arg(long, value_name = "SECOND", conflicts_with = "url")]
+    #[arg(long, value_name = "SECOND", conflicts_with_all = ["url", "simulate"])]
     pub(crate) kill_at: Option<u64>,
     /// What every scenario takes.
     #[command(flatten)]
@@ -175,6 +188,17 @@ pub(crate) struct Relay {
     pub(crate) common: Common,
 }
 
+/// Options of `hour`.
+#[derive(Debug, Args)]
+pub(crate) struct Hour {
+    /// How long the load lasts
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(2..=600))]
+    pub(crate) minutes: u32,
+    /// What every scenario takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
 /// Options of every scenario.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
@@ -193,9 +217,15 @@ pub(crate) struct Common {
     /// Keeps the data of the local cloud in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The most environments of each function of the local cloud
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) environments: u32,
+    /// The most environments of each function of the local cloud [default: 50, with --simulate 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) environments: Option<u32>,
+    /// Sets the limits of the real services, and failures if they are named, as in partitions=40,lost=0.01
+    #[arg(long, value_name = "LIMITS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "url")]
+    pub(crate) aws_limits: Option<Limits>,
+    /// Runs in simulated time, with those limits: waiting costs nothing, and a seed gives the same figures each time
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) simulate: bool,
     /// What random choices begin with [default: another one each time]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -217,6 +247,26 @@ impl Options {
         options
     }
 
+    /// What every scenario takes. `None` if there is none.
+    pub(crate) fn common(&self) -> Option<&Common> {
+        match &self.scenario {
+            Scenario::HotCourse(options) => Some(&options.common),
+            Scenario::MixedFlow(options) => Some(&options.common),
+            Scenario::PopularPosts(options) => Some(&options.common),
+            Scenario::Home(options) => Some(&options.common),
+            Scenario::TicketOpen(options) => Some(&options.common),
+            Scenario::Relay(options) => Some(&options.common),
+            Scenario::Hour(options) => Some(&options.common),
+            Scenario::ServeCloud(_) => None,
+        }
+    }
+
+    /// Whether time is simulated.
+    pub(crate) fn is_simulated(&self) -> bool {
+        let is_hour = matches!(self.scenario, Scenario::Hour(_));
+        is_hour || self.common().is_some_and(|common| common.simulate)
+    }
+
     /// The cloud to serve, if that is what was said.
     pub(crate) fn serve(&self) -> Option<&Serve> {
         match &self.scenario {
@@ -226,7 +276,8 @@ impl Options {
             | Scenario::PopularPosts(_)
             | Scenario::Home(_)
             | Scenario::TicketOpen(_)
-            | Scenario::Relay(_) => None,
+            | Scenario::Relay(_)
+            | Scenario::Hour(_) => None,
         }
     }
 
@@ -238,6 +289,7 @@ impl Options {
             Scenario::Home(home) => home.check(),
             Scenario::TicketOpen(ticket_open) => ticket_open.check(),
             Scenario::Relay(relay) => relay.check(),
+            Scenario::Hour(hour) => hour.check(),
             Scenario::ServeCloud(_) => Ok(()),
         }
     }
@@ -385,10 +437,27 @@ impl Relay {
         if !(1..=MOST_EVENTS).contains(&self.events) {
             return Err(format!("--events must be from 1 to {MOST_EVENTS}"));
         }
-        if self.common.url.is_some() || self.common.users.is_some() || self.common.seconds.is_some()
+        let Common { url, users, seconds, aws_limits, simulate, .. } = &self.common;
+        if url.is_some()
+            || users.is_some()
+            || seconds.is_some()
+            || aws_limits.is_some()
+            || *simulate
         {
-            return Err("relay runs alone in a local cloud of its own: leave --url, --users and \
-                 --seconds out"
+            return Err("relay runs alone in a local cloud of its own: leave --url, --users, \
+                 --seconds, --aws-limits and --simulate out"
+                .into());
+        }
+        self.common.check(1)
+    }
+}
+
+impl Hour {
+    fn check(&self) -> Result<(), String> {
+        let Common { url, users, seconds, data_dir, .. } = &self.common;
+        if url.is_some() || users.is_some() || seconds.is_some() || data_dir.is_some() {
+            return Err("hour runs alone in a simulated cloud of its own: leave --url, --users, \
+                 --seconds and --data-dir out"
                 .into());
         }
         self.common.check(1)
@@ -398,8 +467,14 @@ impl Relay {
 impl Common {
     /// The local cloud to start for so many users.
     pub(crate) fn serve(&self, seed: u64, no_events: bool) -> Serve {
-        let (data_dir, environments) = (self.data_dir.clone(), self.environments);
-        Serve { port: 0, data_dir, environments, seed, no_events }
+        let (data_dir, mut aws_limits) = (self.data_dir.clone(), self.aws_limits.clone());
+        let mut usual = ENVIRONMENTS;
+        if self.simulate {
+            usual = simulation::ENVIRONMENTS;
+            aws_limits = aws_limits.or_else(|| Some(Limits::default()));
+        }
+        let environments = self.environments.unwrap_or(usual);
+        Serve { port: 0, data_dir, environments, seed, no_events, aws_limits }
     }
 
     /// Whether the server of so many users must be another process.
@@ -411,10 +486,13 @@ impl Common {
         if users == 0 {
             return Err("--users must be at least 1".into());
         }
-        if users > MOST_USERS {
+        if self.simulate && users > MOST_SIMULATED_USERS {
+            return Err(format!("--users must be at most {MOST_SIMULATED_USERS} with --simulate"));
+        }
+        if !self.simulate && users > MOST_USERS {
             return Err(format!(
                 "--users must be at most {MOST_USERS}: one process has 20,000 descriptors. Run \
-                 several with the same --url"
+                 several with the same --url, or say --simulate"
             ));
         }
         let is_http = |url: &String| url.starts_with("http://") || url.starts_with("https://");
@@ -426,14 +504,14 @@ impl Common {
 }
 
 /// Reads how long users think, in seconds: one number, or two as in `0.5..2`.
-fn think(text: &str) -> Result<mixed_flow::Think, String> {
+fn think(text: &str) -> Result<Think, String> {
     let seconds = |text: &str| {
         let seconds = text.parse::<f64>().ok().filter(|s| (0.0..=3600.0).contains(s));
         seconds.map(Duration::from_secs_f64)
     };
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let think = seconds(least).zip(seconds(most)).filter(|(least, most)| least <= most);
-    let think = think.map(|(least, most)| mixed_flow::Think { least, most });
+    let think = think.map(|(least, most)| Think { least, most });
     think.ok_or_else(|| "expected seconds up to 3600, as in 0, 2.5 or 1..5".into())
 }
 
@@ -480,6 +558,10 @@ mod tests {
             "ticket-open --users 20 --seats 40 --rate 5 --seconds 60 --seed 1 --json r.json",
             "ticket-open --url http://127.0.0.1:9000 --token-key k",
             "relay --events 1000 --seed 1 --json r.json --data-dir d",
+            "hot-course --simulate --users 20000 --students 20000 --seats 20000 --stripes 8",
+            "home --aws-limits --users 10",
+            "popular-posts --aws-limits=partitions=40,lost=0.01",
+            "hour --minutes 2 --seed 1 --aws-limits=lost=0.02 --json r.json",
         ] {
             assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
         }
@@ -524,6 +606,14 @@ mod tests {
             ("relay --events 0", "from 1"),
             ("relay --url http://x", "leave --url"),
             ("relay --users 5", "leave --url"),
+            ("relay --simulate", "leave --url"),
+            ("hour --minutes 1", "2..=600"),
+            ("hour --users 5", "leave --url"),
+            ("hot-course --simulate --url http://x", "cannot be used with"),
+            ("hot-course --simulate --users 200001", "at most 200000"),
+            ("hot-course --stripes 257", "1..=256"),
+            ("hot-course --aws-limits=lost=2", "from 0 to 1"),
+            ("mixed-flow --simulate --kill-at 5", "cannot be used with"),
         ] {
             let message = parse(bad).unwrap_err();
             assert!(message.contains(remedy), "{bad}: {message}");

@@ -61,10 +61,16 @@ async fn bar(name: &'static str, total: Option<u64>, recorder: &Recorder) {
 }
 
 async fn lines(name: &'static str, total: Option<u64>, recorder: &Recorder) {
-    let started = Instant::now();
+    #[expect(clippy::disallowed_methods, reason = "people read in real time, also of a simulation")]
+    let now = std::time::Instant::now;
+    let (started, mut said) = (Instant::now(), now());
     let of_all = total.map_or_else(String::new, |total| format!(" of {total}"));
     loop {
         tokio::time::sleep(LINE_EVERY).await;
+        if said.elapsed() < LINE_EVERY - BAR_EVERY {
+            continue;
+        }
+        said = now();
         let samples = recorder.samples();
         let (answered, summary) = (samples.answered(), summary(&samples, started));
         // Nobody can be told that standard error is closed.

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::invariants::Invariant;
 use crate::record::{Latency, Samples, Second, per_second, three_digits};
 use crate::scenarios::relay::Relayed;
-use crate::status::{Cost, Usage};
+use crate::status::{Cost, Limited, Usage};
 
 /// A named part of a run, as it was recorded.
 pub(crate) struct Phase {
@@ -61,6 +61,12 @@ pub(crate) struct Report {
     pub(crate) details: Details,
     /// The measured phase, second by second.
     pub(crate) timeline: Vec<Second>,
+    /// The limits of the real services, if they were set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limits: Option<String>,
+    /// What they did from the beginning to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limited: Option<Limited>,
     /// What must be true.
     pub(crate) invariants: Vec<Invariant>,
     /// The peer, if it was asked for.
@@ -380,6 +386,8 @@ mod tests {
             unknown_outcomes: 0,
             operations: [("enroll".to_owned(), Operation::new(3, Some(usage)))].into(),
             timeline: samples.seconds(),
+            limits: None,
+            limited: None,
             invariants: vec![
                 Invariant::new("schedules per account = 201s", false, "2 of 3".into()),
                 Invariant::unchecked("one reminder per schedule", "no table"),

@@ -5,15 +5,19 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::ceiling;
+use crate::child::Serve;
 use crate::cloud::Cloud;
 use crate::error::Error;
 use crate::options::{
-    Common, Home, HotCourse, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
+    Common, Home, HotCourse, Hour, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
 };
 use crate::peer;
+use crate::progress;
 use crate::record::Samples;
 use crate::report::{Ceiling, Measured, Operation, Part, Phase, Ratio, Report};
-use crate::scenarios::{Outcome, home, hot_course, mixed_flow, popular_posts, relay, ticket_open};
+use crate::scenarios::{
+    Outcome, home, hot_course, hour, mixed_flow, popular_posts, relay, ticket_open,
+};
 use crate::users::Users;
 
 /// The least that our rate should be of the peer's.
@@ -25,14 +29,8 @@ const CEILING_GOAL: f64 = 0.6;
 
 /// Runs what was asked for and reports. `false` when an invariant is broken.
 pub(crate) async fn run(options: Options) -> Result<bool, Error> {
-    let common = match &options.scenario {
-        Scenario::HotCourse(options) => &options.common,
-        Scenario::MixedFlow(options) => &options.common,
-        Scenario::PopularPosts(options) => &options.common,
-        Scenario::Home(options) => &options.common,
-        Scenario::TicketOpen(options) => &options.common,
-        Scenario::Relay(options) => &options.common,
-        Scenario::ServeCloud(_) => return Ok(true), // it has been served already
+    let Some(common) = options.common() else {
+        return Ok(true); // it has been served already
     };
     for path in common.json.iter().chain(&common.html) {
         Report::require_writable(path)?;
@@ -45,6 +43,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         Scenario::Home(options) => home(options, seed).await?,
         Scenario::TicketOpen(options) => ticket_open(options, seed).await?,
         Scenario::Relay(options) => relay::run(options, seed).await?,
+        Scenario::Hour(options) => hour_of_all(options, seed).await?,
         Scenario::ServeCloud(_) => return Ok(true),
     };
     report.print(&mut std::io::stdout().lock())?;
@@ -55,6 +54,9 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         report.write_html(path)?;
     }
     std::io::stdout().lock().flush()?;
+    if !report.is_sound() {
+        progress::say(&format!("replay with the same options and --seed {seed}"));
+    }
     Ok(report.is_sound())
 }
 
@@ -64,7 +66,7 @@ async fn hot_course(options: &HotCourse, seed: u64) -> Result<Report, Error> {
     let users = users(common, options.users(), &cloud);
     let shape = options.shape();
     let mut random = fastrand::Rng::with_seed(seed);
-    let outcome = hot_course::run(&cloud, &users, shape, &mut random).await?;
+    let outcome = hot_course::run(&cloud, &users, shape, options.stripes, &mut random).await?;
     let mut report = report("hot-course", &cloud, &users, seed, outcome);
     cloud.stop().await;
     if let Some(url) = &options.peer {
@@ -123,6 +125,19 @@ async fn ticket_open(options: &TicketOpen, seed: u64) -> Result<Report, Error> {
     Ok(report)
 }
 
+async fn hour_of_all(options: &Hour, seed: u64) -> Result<Report, Error> {
+    let common = &options.common;
+    let limits = common.aws_limits.clone().unwrap_or_else(hour::limits);
+    let serve = Serve { aws_limits: Some(limits), ..common.serve(seed, false) };
+    let cloud = Cloud::simulate_mortal(serve).await?;
+    let minutes = Duration::from_secs(60 * u64::from(options.minutes));
+    let (outcome, count) = hour::run(&cloud, minutes, seed).await?;
+    let users = users(common, count, &cloud);
+    let report = report("hour", &cloud, &users, seed, outcome);
+    cloud.stop().await;
+    Ok(report)
+}
+
 /// The system under load: what answers at the URL, or a local cloud of one's
 /// own. Above some thousands of users that is another process, since both ends
 /// of their connections are more descriptors than one has.
@@ -131,6 +146,9 @@ async fn open(common: &Common, users: usize, seed: u64, no_events: bool) -> Resu
         return Cloud::at(url, common.token_key.as_deref());
     }
     let serve = common.serve(seed, no_events);
+    if common.simulate {
+        return Cloud::simulate(serve).await;
+    }
     if Common::needs_process(users) {
         return Cloud::start_process(serve).await;
     }
@@ -139,7 +157,8 @@ async fn open(common: &Common, users: usize, seed: u64, no_events: bool) -> Resu
 
 fn users(common: &Common, count: usize, cloud: &Cloud) -> Users {
     let at_most = common.seconds.map(Duration::from_secs);
-    Users { count, url: cloud.url().to_owned(), at_most }
+    let (url, direct) = (cloud.url().to_owned(), cloud.direct().cloned());
+    Users { count, url, at_most, direct, think: None, company: None }
 }
 
 fn report(
@@ -178,7 +197,7 @@ fn report(
     });
     Report {
         scenario,
-        clock: "real",
+        clock: cloud.clock_name(),
         url: users.url.clone(),
         seed,
         users: users.count,
@@ -190,6 +209,8 @@ fn report(
         unknown_outcomes,
         details,
         timeline,
+        limits: cloud.limits().map(ToString::to_string),
+        limited: status.as_ref().and_then(|(before, after)| after.limited_since(before)),
         invariants,
         peer: None,
         ceiling: None,

@@ -2,6 +2,7 @@
 
 pub(crate) mod home;
 pub(crate) mod hot_course;
+pub(crate) mod hour;
 pub(crate) mod mixed_flow;
 pub(crate) mod popular_posts;
 pub(crate) mod relay;

@@ -30,6 +30,75 @@ pub(crate) struct Status {
     queues: BTreeMap<String, Messages>,
     #[serde(default)]
     stream_lag: BTreeMap<String, Lag>,
+    #[serde(default)]
+    limits: Option<Limited>,
+}
+
+/// What the limits of the real services did.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Limited {
+    /// Calls of DynamoDB.
+    pub(crate) calls: u64,
+    /// Calls that met a running transaction.
+    pub(crate) conflicts: u64,
+    /// Calls that were throttled, by resource and reason.
+    pub(crate) throttles: BTreeMap<String, u64>,
+    /// Answers that were lost.
+    pub(crate) lost: u64,
+    /// Calls that were answered with a 500.
+    pub(crate) errors: u64,
+    /// Answers that came late.
+    pub(crate) slow: u64,
+    /// Keys that took most since the cloud started.
+    pub(crate) hottest_keys: Vec<HotKey>,
+    /// Units of each partition.
+    #[serde(skip_serializing)]
+    partitions: BTreeMap<String, f64>,
+}
+
+/// A partition key that took much.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct HotKey {
+    /// The table or the index.
+    pub(crate) resource: String,
+    /// `read` or `write`.
+    pub(crate) access: String,
+    /// The key.
+    pub(crate) key: String,
+    /// What it took.
+    pub(crate) units: f64,
+}
+
+impl Limited {
+    /// What was counted since `earlier`.
+    fn since(&self, earlier: &Self) -> Self {
+        let less = |now: &BTreeMap<String, u64>, then: &BTreeMap<String, u64>| {
+            let counts = now.iter().map(|(name, count)| {
+                (name.clone(), count - then.get(name).copied().unwrap_or_default().min(*count))
+            });
+            counts.filter(|(_, count)| *count > 0).collect()
+        };
+        let partitions = self.partitions.iter().map(|(name, units)| {
+            (name.clone(), units - earlier.partitions.get(name).copied().unwrap_or_default())
+        });
+        Self {
+            calls: self.calls - earlier.calls.min(self.calls),
+            conflicts: self.conflicts - earlier.conflicts.min(self.conflicts),
+            throttles: less(&self.throttles, &earlier.throttles),
+            lost: self.lost - earlier.lost.min(self.lost),
+            errors: self.errors - earlier.errors.min(self.errors),
+            slow: self.slow - earlier.slow.min(self.slow),
+            hottest_keys: self.hottest_keys.clone(),
+            partitions: partitions.collect(),
+        }
+    }
+
+    /// The partition that took most, by what it may take, with its units.
+    pub(crate) fn busiest(&self, access: &str) -> Option<(&str, f64)> {
+        let of = self.partitions.iter().filter(|(name, _)| name.contains(access));
+        let busiest = of.max_by(|(_, a), (_, b)| a.total_cmp(b));
+        busiest.map(|(name, units)| (name.as_str(), *units))
+    }
 }
 
 /// Messages of a queue.
@@ -111,6 +180,12 @@ impl Status {
         let queues = self.queues.iter().filter(|(name, _)| !name.contains(DEAD_LETTERS));
         let messages = queues.map(|(_, m)| m.visible + m.in_flight + m.delayed).sum();
         (!self.stream_lag.is_empty()).then_some(Waiting { records, messages })
+    }
+
+    /// What the limits did since `earlier`, if there are any.
+    pub(crate) fn limited_since(&self, earlier: &Self) -> Option<Limited> {
+        let limited = self.limits.as_ref()?;
+        Some(limited.since(earlier.limits.as_ref().unwrap_or(&Limited::default())))
     }
 
     /// Counts of `function`.

@@ -14,8 +14,11 @@ use goose::config::GooseConfiguration;
 use goose::goose::{GooseUser, Scenario, Transaction, TransactionFunction};
 use goose::{GooseAttack, GooseError};
 use tokio::sync::{Barrier, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use crate::caller::Caller;
+use crate::caller::{Caller, Think};
+use crate::direct::Direct;
 use crate::record::Recorder;
 use crate::wire::{TIMEOUT, Wire};
 
@@ -56,6 +59,7 @@ impl Stop {
     /// Passes the time, unless told to stop meanwhile.
     pub(crate) async fn sleep(&self, time: Duration) {
         tokio::select! {
+            biased; // so that a simulation repeats
             () = tokio::time::sleep(time) => {}
             () = self.wait() => {}
         }
@@ -68,6 +72,7 @@ impl Stop {
 }
 
 /// A number of users against one URL.
+#[derive(Clone)]
 pub(crate) struct Users {
     /// How many.
     pub(crate) count: usize,
@@ -75,6 +80,32 @@ pub(crate) struct Users {
     pub(crate) url: String,
     /// After which time they stop, whatever is left.
     pub(crate) at_most: Option<Duration>,
+    /// The way without a socket, where there is one: then goose is not needed.
+    pub(crate) direct: Option<Direct>,
+    /// How long they think before each request, if what they do does not say.
+    pub(crate) think: Option<Think>,
+    /// The other loads of the same cloud, if there are any.
+    pub(crate) company: Option<Arc<Company>>,
+}
+
+/// Several loads of one cloud. What one waits for afterwards, like empty queues,
+/// comes only when all are over.
+pub(crate) struct Company {
+    over: Barrier,
+    is_over: watch::Sender<bool>,
+}
+
+impl Company {
+    /// So many loads.
+    pub(crate) fn of(loads: usize) -> Self {
+        Self { over: Barrier::new(loads), is_over: watch::Sender::new(false) }
+    }
+
+    /// Waits until all are over.
+    pub(crate) async fn over(&self) {
+        // The sender lives as long as this, so there is no error to meet.
+        let _ = self.is_over.subscribe().wait_for(|is_over| *is_over).await;
+    }
 }
 
 impl Users {
@@ -85,8 +116,12 @@ impl Users {
         script: Arc<dyn Script>,
         recorder: &Arc<Recorder>,
     ) -> Result<bool, GooseError> {
-        silence();
         let stop = Stop::new();
+        if let Some(direct) = &self.direct {
+            self.play_directly(direct, &script, recorder, &stop).await;
+            return Ok(!stop.is_set());
+        }
+        silence();
         let stage = Arc::new(Stage {
             script,
             recorder: Arc::clone(recorder),
@@ -108,6 +143,49 @@ impl Users {
         tokio::select! {
             played = attack.execute() => played.map(|_| !stop.is_set()),
             () = watch_for_stop(&stage, self.at_most) => unreachable!("the watch has no end"),
+        }
+    }
+
+    /// When this load is over, which ended at `ended`: waits for the others, if
+    /// there are any, and tells when all had ended.
+    pub(crate) async fn wait_for_others(&self, ended: Instant) -> Instant {
+        let Some(company) = &self.company else {
+            return ended;
+        };
+        company.over.wait().await;
+        company.is_over.send_replace(true);
+        Instant::now()
+    }
+
+    /// Each user is a task, and nothing else is needed.
+    async fn play_directly(
+        &self,
+        direct: &Direct,
+        script: &Arc<dyn Script>,
+        recorder: &Arc<Recorder>,
+        stop: &Stop,
+    ) {
+        let mut playing = JoinSet::new();
+        for _ in 0..self.count {
+            let caller = Caller::new(Arc::new(direct.clone()), recorder).thinking(self.think);
+            let (script, stop) = (Arc::clone(script), stop.clone());
+            playing.spawn(async move { script.play(&caller, &stop).await });
+        }
+        let over = async {
+            match self.at_most {
+                Some(time) => tokio::time::sleep(time).await,
+                None => std::future::pending().await,
+            }
+        };
+        let all = async { while playing.join_next().await.is_some() {} };
+        tokio::pin!(all);
+        tokio::select! {
+            biased; // so that a simulation repeats
+            () = &mut all => {}
+            () = over => {
+                stop.set();
+                all.await;
+            }
         }
     }
 
@@ -166,7 +244,7 @@ fn leave() -> TransactionFunction {
 /// Tells users that still play to stop when goose met Ctrl-C or when the time
 /// is over.
 async fn watch_for_stop(stage: &Stage, at_most: Option<Duration>) {
-    let started = tokio::time::Instant::now();
+    let started = Instant::now();
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let is_over = at_most.is_some_and(|at_most| started.elapsed() >= at_most);

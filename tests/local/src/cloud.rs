@@ -18,9 +18,10 @@ use crate::dynamodb::{Embedded, StorageError};
 use crate::faults::Layer;
 use crate::gateway::{self, MOST_BODY_BYTES, RequestIds};
 use crate::key::{DevKey, KeyError};
+use crate::limits::{Limited, LimitedQueue, Limits};
 use crate::link::Link;
 use crate::permissions::{self, Denied};
-use crate::pool::{Ground, Pool};
+use crate::pool::{Ground, Life, Pool};
 use crate::routes::{Routes, Twice};
 use crate::sample::{self, SampleError};
 use crate::secrets::Secrets;
@@ -64,6 +65,8 @@ pub struct Options {
     pub events: bool,
     /// What stands between the functions and the queues.
     pub queue_layer: Option<Layer>,
+    /// The limits and failures of the real services.
+    pub limits: Option<Limits>,
 }
 
 impl Default for Options {
@@ -77,6 +80,7 @@ impl Default for Options {
             layer: None,
             events: true,
             queue_layer: None,
+            limits: None,
         }
     }
 }
@@ -139,9 +143,14 @@ struct Inner {
     ids: RequestIds,
     clock: Clock,
     key: DevKey,
+    /// The ways that the functions take, but for what each is not allowed.
     links: Links,
+    /// The same without limits.
+    unlimited: Links,
+    limited: Option<Arc<Limited>>,
     queues: Arc<Queues>,
     denied: Denied,
+    life: Life,
 }
 
 impl Cloud {
@@ -195,7 +204,9 @@ impl Cloud {
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let mut random = fastrand::Rng::with_seed(seed);
         let secrets = Secrets::of(functions.iter().map(|(declared, _)| *declared), &key);
-        let links = Links { dynamodb: link, sqs: queue_link, secrets: Arc::new(secrets) };
+        let unlimited = Links { dynamodb: link, sqs: queue_link, secrets: Arc::new(secrets) };
+        let (links, limited) = limit(&unlimited, options.limits.as_ref(), template, seed);
+        let life = Life::default();
         let (denied, record) = (Denied::default(), permissions::record()?);
         let pools = functions.iter().map(|(declared, function)| {
             Arc::new(Pool::new(
@@ -207,6 +218,7 @@ impl Cloud {
                 Ground {
                     links: permissions::guarded(&links, declared, &denied, record.as_ref()),
                     clock: options.clock.clone(),
+                    life: life.clone(),
                 },
             ))
         });
@@ -218,7 +230,8 @@ impl Cloud {
                 options.clock.clone(),
                 template.tables.clone(),
                 data_dir,
-            )?,
+            )?
+            .again(options.limits.as_ref().map_or(0.0, |limits| limits.again), seed),
             functions.iter().map(|(declared, _)| declared.sources.as_slice()).zip(&pools),
         )?;
         let inner = Inner {
@@ -232,8 +245,11 @@ impl Cloud {
             clock: options.clock,
             key,
             links,
+            unlimited,
+            limited,
             queues,
             denied,
+            life,
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -312,14 +328,26 @@ impl Cloud {
         self.0.denied.all()
     }
 
-    /// A client to look into the tables with.
+    /// A client to look into the tables with, which no limits hold up.
     pub fn client(&self) -> aws_sdk_dynamodb::Client {
         self.clients().dynamodb
     }
 
-    /// Clients like those of its functions.
+    /// Clients like those of its functions, but without their limits.
     pub fn clients(&self) -> Clients {
-        connector::clients(&self.0.links)
+        connector::clients(&self.0.unlimited, &self.0.clock)
+    }
+
+    /// What its limits did so far, if it has any.
+    pub(crate) fn limited(&self) -> Option<Value> {
+        self.0.limited.as_ref().map(|limited| limited.to_json())
+    }
+
+    /// Lets every function die where it is, as when a process is killed: nobody
+    /// hears of what it did, and nothing more is done. What was written stays.
+    pub async fn kill(&self) {
+        self.0.life.end();
+        self.quiet().await;
     }
 
     /// The way to the database that the functions take, faults included.
@@ -378,6 +406,26 @@ impl Cloud {
             pool.quiet().await;
         }
     }
+}
+
+/// The ways with the limits that are asked for in front of them.
+fn limit(
+    links: &Links,
+    limits: Option<&Limits>,
+    template: &Template,
+    seed: u64,
+) -> (Links, Option<Arc<Limited>>) {
+    let Some(limits) = limits else {
+        return (links.clone(), None);
+    };
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (dynamodb, sqs) = (Arc::clone(&links.dynamodb), Arc::clone(&links.sqs));
+    let limited = Limited::new(dynamodb, limits.clone(), &template.tables, random.fork());
+    let limited = Arc::new(limited);
+    let sqs = Arc::new(LimitedQueue::new(sqs, limits.clone(), random.fork()));
+    let secrets = Arc::clone(&links.secrets);
+    let links = Links { dynamodb: Arc::clone(&limited) as Arc<dyn Link>, sqs, secrets };
+    (links, Some(limited))
 }
 
 /// Each declared function with its code. Neither may be without the other.

@@ -1,9 +1,12 @@
 //! The SDK's requests, handed over without a socket.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_smithy_async::rt::sleep::TokioSleep;
+use aws_smithy_async::time::TimeSource;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -14,6 +17,7 @@ use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use axum::body::Bytes;
 use platform::app::Clients;
+use platform::clock::Clock;
 
 use crate::link::{Answer, Call, Link};
 use crate::sqs;
@@ -27,12 +31,14 @@ pub(crate) struct Links {
 }
 
 /// Clients whose calls go to `links`. They sign nothing, since nobody here would
-/// check it.
-pub(crate) fn clients(links: &Links) -> Clients {
+/// check it. Their time is that of `clock`, and they wait on Tokio's.
+pub(crate) fn clients(links: &Links, clock: &Clock) -> Clients {
     let config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("us-east-1"))
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+        .sleep_impl(TokioSleep::new())
+        .time_source(Time(clock.clone()))
         .http_client(Connector(links.clone()))
         .build();
     let secrets = aws_sdk_secretsmanager::config::Builder::from(&config).allow_no_auth();
@@ -43,6 +49,17 @@ pub(crate) fn clients(links: &Links) -> Clients {
         dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
         sqs: aws_sdk_sqs::Client::from_conf(sqs.build()),
         secrets: Some(aws_sdk_secretsmanager::Client::from_conf(secrets.build())),
+    }
+}
+
+/// The cloud's time, as the SDK asks for it.
+#[derive(Debug)]
+struct Time(Clock);
+
+impl TimeSource for Time {
+    fn now(&self) -> SystemTime {
+        let ms = u64::try_from(self.0.now().as_millis()).unwrap_or(0);
+        SystemTime::UNIX_EPOCH + Duration::from_millis(ms)
     }
 }
 

@@ -11,6 +11,7 @@
 //!  Cloud::clients, the services' ports ───────┐       │ its SDK clients  │
 //!                                             ▼       ▼                  │
 //!                                             │       ▼ permissions      │
+//!                                             │       ▼ limits           │
 //!                                             └► layer (faults)          │
 //!                                                  └► Embedded, Queues ──┤
 //!                                                          │ what changed│
@@ -34,6 +35,7 @@ pub mod event;
 pub mod faults;
 mod gateway;
 mod key;
+pub mod limits;
 pub mod link;
 mod pay;
 pub mod permissions;
@@ -50,12 +52,13 @@ pub mod template;
 
 use std::path::PathBuf;
 
+pub use axum::body::Bytes;
 pub use cloud::{Cloud, Options, StartError, UnknownFunction};
 pub use key::{DevKey, KeyError, public_keys};
 pub use pay::pay;
 pub use sample::SampleError;
 pub use server::{ServeError, Served};
-pub use sources::Settled;
+pub use sources::{Drivers, Settled};
 
 /// A path in this checkout.
 pub(crate) fn in_checkout(path: &str) -> PathBuf {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use local::limits::Limits;
 use local::{Cloud, DevKey, Options, event};
 use platform::auth::Role;
 use platform::clock::Clock;
@@ -81,6 +82,13 @@ struct Serve {
     /// Keeps changes, messages and schedules from their functions.
     #[arg(long)]
     no_events: bool,
+    /// The limits of the real services, and failures if they are named, as in
+    /// partitions=40,lost=0.01.
+    #[arg(long, value_name = "LIMITS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    aws_limits: Option<Limits>,
+    /// What random choices begin with; another one each time without.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 #[derive(Args)]
@@ -195,6 +203,8 @@ async fn serve_until_told(serve: Serve) -> Result<(), Box<dyn Error>> {
         environments: serve.environments,
         sample_data: !serve.no_sample_data,
         events: !serve.no_events,
+        limits: serve.aws_limits,
+        seed: serve.seed,
         ..Options::default()
     })
     .await?;
@@ -267,6 +277,11 @@ mod tests {
         assert!(serve.bind.is_loopback(), "nobody else gets in unless it is asked for");
         let bound = parse("local --bind 192.0.2.1").unwrap().serve;
         assert_eq!(bound.bind, IpAddr::from([192, 0, 2, 1]));
+        let limits = |line| parse(line).unwrap().serve.aws_limits;
+        assert_eq!(limits("local --aws-limits"), Some(Limits::default()));
+        let told = limits("local --aws-limits=partitions=9,lost=0.01 --seed 1").unwrap();
+        assert_eq!((told.partitions, told.lost), (9, 0.01));
+        assert_eq!(limits("local --port 0"), None);
         let named = parse("local serve --environments 7").unwrap().command;
         assert!(matches!(named, Some(Command::Serve(Serve { environments: 7, port: 9000, .. }))));
     }
@@ -277,6 +292,8 @@ mod tests {
             "local --port x",
             "local --bind x",
             "local --environments 0",
+            "local --aws-limits=lost=2",
+            "local --aws-limits=speed=1",
             "local token",
             "local token --member a#b",
             "local token --member a --role boss",

@@ -14,7 +14,7 @@ use platform::clock::Clock;
 use platform::lambda::{Failed, Function, Handler, Outcome, invoke, invoke_event};
 use platform::meter::Usage;
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::connector::{Links, clients};
 use crate::gateway::refusal;
@@ -25,6 +25,28 @@ use crate::statistics::Statistics;
 pub(crate) struct Ground {
     pub(crate) links: Links,
     pub(crate) clock: Clock,
+    pub(crate) life: Life,
+}
+
+/// Whether the functions live. When they do not, each ends where it is.
+#[derive(Clone, Default)]
+pub(crate) struct Life(Arc<watch::Sender<bool>>);
+
+impl Life {
+    /// Ends it.
+    pub(crate) fn end(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Runs `work` to its end, or to that of this life.
+    async fn live<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut is_over = self.0.subscribe();
+        tokio::select! {
+            biased;
+            _ = is_over.wait_for(|is_over| *is_over) => None,
+            done = work => Some(done),
+        }
+    }
 }
 
 /// The environments of one function.
@@ -103,18 +125,19 @@ impl Pool {
         self.spawn(run).await.unwrap_or_else(|| event_failed(Duration::ZERO))
     }
 
-    /// Runs `work` when there is room for it, to its end.
+    /// Runs `work` when there is room for it, to its end or that of all.
     async fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
         let slot = Arc::clone(&self.slots).acquire_owned().await.ok()?;
+        let life = self.ground.life.clone();
         let run = tokio::spawn(async move {
-            let done = work.await;
+            let done = life.live(work).await;
             drop(slot);
             done
         });
-        run.await.ok()
+        run.await.ok().flatten()
     }
 
     /// Runs `work` on an environment. An environment that does not end in time
@@ -151,8 +174,8 @@ impl Pool {
             state.running += 1;
             state.random.fork()
         };
-        let Ground { links, clock } = &self.ground;
-        let clients = clients(links);
+        let Ground { links, clock, .. } = &self.ground;
+        let clients = clients(links, clock);
         let app = App::new(self.settings.clone(), clock.clone(), random, clients);
         app.inspect_err(|error| {
             tracing::error!(function = self.function.name, %error, "cannot start");

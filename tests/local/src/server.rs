@@ -104,7 +104,7 @@ impl Cloud {
             cloud: self.clone(),
             stop,
             servers: servers.into(),
-            drivers: self.runs_sources().then(|| Drivers::start(self.sources())),
+            drivers: self.runs_sources().then(|| self.drive()),
         })
     }
 }

@@ -25,7 +25,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -41,7 +41,7 @@ use crate::pool::Pool;
 use crate::sqs::Queues;
 use crate::template::{ACCOUNT, REGION, STACK_NAME, Source, Table, queue_url};
 
-pub(crate) use driver::Drivers;
+pub use driver::Drivers;
 pub use filter::Filters;
 use positions::Positions;
 
@@ -52,6 +52,13 @@ pub(crate) struct Ground {
     clock: Clock,
     positions: Positions,
     tables: Vec<Table>,
+    again: Again,
+}
+
+/// How often a batch that was handled comes again.
+struct Again {
+    part: f64,
+    random: Mutex<fastrand::Rng>,
 }
 
 /// All event sources of a cloud.
@@ -216,7 +223,22 @@ impl Ground {
         tables: Vec<Table>,
         data_dir: Option<&Path>,
     ) -> Result<Self, StorageError> {
-        Ok(Self { embedded, queues, clock, positions: Positions::open(data_dir)?, tables })
+        let again = Again { part: 0.0, random: Mutex::new(fastrand::Rng::with_seed(0)) };
+        let positions = Positions::open(data_dir)?;
+        Ok(Self { embedded, queues, clock, positions, tables, again })
+    }
+
+    /// The same, in which so many of all batches come again.
+    pub(crate) fn again(self, part: f64, seed: u64) -> Self {
+        let random = Mutex::new(fastrand::Rng::with_seed(seed));
+        Self { again: Again { part, random }, ..self }
+    }
+
+    /// Whether a batch that was handled now comes again, as after a lost
+    /// acknowledgement.
+    fn comes_again(&self) -> bool {
+        let mut random = self.again.random.lock().unwrap_or_else(PoisonError::into_inner);
+        self.again.part > 0.0 && random.f64() < self.again.part
     }
 
     /// Sends a message to a queue.

@@ -29,13 +29,17 @@ impl Cloud {
         }
         let tables = calls.into_iter();
         let tables: BTreeMap<_, _> = tables.map(|(t, n)| (t, json!({ "calls": n }))).collect();
-        json!({
+        let mut status = json!({
             "functions": functions,
             "tables": tables,
             "queues": self.queues().status(),
             "sources": self.sources().counts(),
             "stream_lag": self.sources().lags(),
-        })
+        });
+        if let Some(limited) = self.limited() {
+            status["limits"] = limited;
+        }
+        status
     }
 
     /// The same figures in Prometheus' text format.

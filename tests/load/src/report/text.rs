@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use super::{Answered, Decile, Measured, Operation, Report};
 use crate::cloud::Events;
 use crate::invariants::Invariant;
-use crate::record::Latency;
+use crate::record::{Latency, three_digits};
 use crate::scenarios::relay::Relayed;
-use crate::status::PRICES;
+use crate::status::{Limited, PRICES};
 
 fn counts(counts: &BTreeMap<String, u64>) -> String {
     let counts = counts.iter().map(|(what, count)| format!("{count} × {what}"));
@@ -30,7 +30,8 @@ impl Measured {
 impl Report {
     /// Prints it.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{}: seed {}, {}", self.scenario, self.seed, self.url)?;
+        let Self { scenario, seed, clock, url, .. } = self;
+        writeln!(out, "{scenario}: seed {seed}, {clock} clock, {url}")?;
         for line in self.about() {
             writeln!(out, "{line}")?;
         }
@@ -76,6 +77,9 @@ impl Report {
             Some(Events::Paused) => "Nothing was told: streams and queues stood still.".to_owned(),
             None => "Whether what changed was told meanwhile is unknown.".to_owned(),
         });
+        if let Some(limits) = &self.limits {
+            lines.push(format!("Limits of the real services were set: {limits}."));
+        }
         if !self.is_complete {
             lines.push("Stopped before everybody was through.".to_owned());
         }
@@ -118,6 +122,9 @@ impl Report {
                 counts(calls)
             ));
         }
+        if let Some(limited) = &self.limited {
+            lines.push(self.limited(limited));
+        }
         if let Some(kill) = &details.kill {
             lines.push(format!(
                 "The cloud was killed in second {} and served again after {} s; {} requests had \
@@ -127,6 +134,36 @@ impl Report {
             ));
         }
         lines
+    }
+
+    /// What the limits did, and what of it users noticed.
+    fn limited(&self, limited: &Limited) -> String {
+        let seconds: f64 = self.phases.iter().map(|phase| phase.measured.seconds).sum();
+        let busiest = |access: &str, rate: u32| {
+            let (name, units) = limited.busiest(access)?;
+            let rate_used = three_digits(units / seconds.max(1.0));
+            Some(format!("{name} took {rate_used} of {rate} units/s"))
+        };
+        let busiest: Vec<_> =
+            [busiest(" write ", 1_000), busiest(" read ", 3_000)].into_iter().flatten().collect();
+        let throttles = match limited.throttles.is_empty() {
+            true => "none was throttled".to_owned(),
+            false => format!("throttled were {}", counts(&limited.throttles)),
+        };
+        let Limited { calls, conflicts, lost, errors, slow, .. } = limited;
+        let noticed: u64 = self
+            .phases
+            .iter()
+            .flat_map(|p| &p.measured.statuses)
+            .filter(|(status, _)| status.as_str() >= "500")
+            .map(|(_, n)| n)
+            .sum();
+        format!(
+            "Of {calls} calls of DynamoDB, {conflicts} met a running transaction and {throttles}; \
+             {lost} answers were lost, {slow} slow, and {errors} errors. Users were told {noticed} \
+             times to come again. Busiest partitions: {}.",
+            busiest.join(", ")
+        )
     }
 
     fn print_phases(&self, out: &mut impl Write) -> io::Result<()> {

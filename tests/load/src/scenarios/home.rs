@@ -30,7 +30,7 @@ use crate::record::{Recorder, Samples, three_digits};
 use crate::report::{Details, Phase};
 use crate::status::Status;
 use crate::users::Users;
-use crate::wire::Wire;
+use crate::way::Way;
 
 /// In a run that is shorter than this, in seconds, batches of changes look like
 /// a growing backlog.
@@ -60,17 +60,17 @@ pub(crate) async fn run(
     time: Duration,
     seed: u64,
 ) -> Result<Outcome, Error> {
-    let wire = Wire::to(cloud.url())?;
+    let way = cloud.way()?;
     let (set_up, checked) = (Arc::new(Recorder::new()?), Arc::new(Recorder::new()?));
-    let status_before = Status::read(&wire).await;
+    let status_before = Status::read(&way).await;
     let plan = Arc::new(Plan::new(cloud, users.count)?);
-    let caller = Caller::new(Arc::new(wire.clone()), &set_up);
+    let caller = Caller::new(Arc::new(way.clone()), &set_up);
     progress::show("set-up", plan.places() as u64, &set_up, plan.announce(cloud, &caller)).await?;
     refresh(cloud).await;
 
-    let played = play(cloud, &wire, users, &plan, (seed, time)).await?;
-    let status = status_before.zip(Status::read(&wire).await);
-    let caller = Caller::new(Arc::new(wire), &checked);
+    let played = play(cloud, &way, users, &plan, (seed, time)).await?;
+    let status = status_before.zip(Status::read(&way).await);
+    let caller = Caller::new(Arc::new(way), &checked);
     let total = plan.requests_to_read_back(&played.told);
     let reading = read_back::read(&caller, &plan, &played.told);
     let seen = progress::show("read back", total, &checked, reading).await?;
@@ -99,9 +99,9 @@ pub(crate) async fn run(
 
 /// Builds the shared part of home, where that can be asked for.
 async fn refresh(cloud: &Cloud) {
-    if let Some(served) = cloud.served() {
+    if let Some(cloud) = cloud.local() {
         // If it fails the next one does it, and the run has seen one less.
-        let _ = served.cloud().invoke_event(REFRESH, serde_json::Value::Null).await;
+        let _ = cloud.invoke_event(REFRESH, serde_json::Value::Null).await;
     }
 }
 
@@ -109,13 +109,13 @@ async fn refresh(cloud: &Cloud) {
 /// waits until everything is added up.
 async fn play(
     cloud: &Cloud,
-    wire: &Wire,
+    way: &Way,
     users: &Users,
     plan: &Arc<Plan>,
     (seed, time): (u64, Duration),
 ) -> Result<Played, Error> {
     let (recorder, ledger) = (Arc::new(Recorder::new()?), Arc::new(Ledger::default()));
-    let watch = Watch::start(Arc::new(wire.clone())).await;
+    let watch = Watch::start(Arc::new(way.clone())).await;
     let living = Arc::new(Living::new(plan, &ledger, seed, time));
     let playing = progress::show("home", None, &recorder, users.play(living, &recorder));
     let refreshing = async {
@@ -132,10 +132,11 @@ async fn play(
     let (samples, told) = (recorder.samples(), ledger.told());
     progress::say("waiting until everything is added up");
     let ended = samples.last_answered().unwrap_or_else(Instant::now);
+    let ended = users.wait_for_others(ended).await;
     let (emptied, depths) = match watch {
         Some(watch) => (watch.until_empty(ended).await, Some(watch.stop())),
         None => {
-            let caller = Caller::new(Arc::new(wire.clone()), &Arc::new(Recorder::new()?));
+            let caller = Caller::new(Arc::new(way.clone()), &Arc::new(Recorder::new()?));
             read_back::wait_until_counted(&caller, plan, &told).await?;
             (Emptied::Unseen, None)
         }

@@ -10,6 +10,7 @@ mod plan;
 mod read_back;
 mod rush;
 mod setup;
+mod stripes;
 mod told;
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use crate::record::{Recorder, Samples};
 use crate::report::{Decile, Details, Phase};
 use crate::status::Status;
 use crate::users::Users;
-use crate::wire::Wire;
+use crate::way::Way;
 
 /// How long an environment may answer `COURSE_FULL` from memory, in milliseconds.
 const FULL_IS_REMEMBERED_MS: i64 = 1_000;
@@ -44,7 +45,7 @@ const TRIES_PER_FREE_SEAT: usize = 4;
 struct Run<'a> {
     cloud: &'a Cloud,
     users: &'a Users,
-    wire: Wire,
+    way: Way,
     plan: Arc<Plan>,
     ledger: Arc<Ledger>,
     phases: Vec<Phase>,
@@ -55,23 +56,27 @@ pub(crate) async fn run(
     cloud: &Cloud,
     users: &Users,
     shape: Shape,
+    stripes: Option<u32>,
     random: &mut fastrand::Rng,
 ) -> Result<Outcome, Error> {
-    let wire = Wire::to(cloud.url())?;
+    let way = cloud.way()?;
     let mut plan = Plan::new(shape, cloud.now());
     let staff_token = cloud.staff_token()?;
-    let before = Status::read(&wire).await;
+    let before = Status::read(&way).await;
     let set_up = Arc::new(Recorder::new()?);
-    let staff = Caller::new(Arc::new(wire.clone()), &set_up);
+    let staff = Caller::new(Arc::new(way.clone()), &set_up);
     let creating = setup::create(&staff, &staff_token, &plan);
     progress::show("set-up", plan.setup_requests(), &set_up, creating).await?;
     plan.sign_tokens(cloud)?;
+    if let (Some(stripes), Some(client)) = (stripes, cloud.tables().await) {
+        stripes::spread(&client, &plan, stripes).await?;
+    }
 
     let is_told = cloud.events() != Some(Events::Paused);
-    let watch = if is_told { Watch::start(Arc::new(wire.clone())).await } else { None };
+    let watch = if is_told { Watch::start(Arc::new(way.clone())).await } else { None };
     let plan = Arc::new(plan);
     let ledger = Arc::new(Ledger::new(plan.students()));
-    let mut run = Run { cloud, users, wire: wire.clone(), plan, ledger, phases: Vec::new() };
+    let mut run = Run { cloud, users, way: way.clone(), plan, ledger, phases: Vec::new() };
     let (deciles, is_complete) = run.rush().await?;
     let mut fits = is_complete.then(|| run.plan.fits());
     if is_complete && run.plan.is_short_of_seats() {
@@ -80,7 +85,7 @@ pub(crate) async fn run(
 
     let emptied = if is_told { Some(run.wait_until_told(watch).await) } else { None };
     let checked = Arc::new(Recorder::new()?);
-    let staff = Caller::new(Arc::new(wire.clone()), &checked);
+    let staff = Caller::new(Arc::new(way.clone()), &checked);
     let reading = read_back::read(&staff, &staff_token, &run.plan);
     let total = run.plan.read_back_requests();
     let seen = progress::show("read back", total, &checked, reading).await?;
@@ -88,7 +93,7 @@ pub(crate) async fn run(
     let expected = Expected { plan: &run.plan, told: run.ledger.told(), fits };
     let mut invariants = checks::all(&expected, &seen);
     invariants.extend(told(emptied, &expected, &staff, &checked).await?);
-    let after = Status::read(&wire).await;
+    let after = Status::read(&way).await;
     let samples: Vec<Samples> = run.phases.iter().map(|phase| phase.samples.clone()).collect();
     invariants.push(invariants::no_server_error(&samples));
     invariants.push(invariants::only_refusals(&run.plan.expected_refusals(), &samples));
@@ -139,7 +144,7 @@ impl Run<'_> {
         let errands = (0..self.plan.students()).flat_map(|student| {
             std::iter::repeat_n(Errand { student, action: Action::Enroll }, repeats)
         });
-        let (watch, deciles) = rush::watch_deciles(self.wire.clone()).await;
+        let (watch, deciles) = rush::watch_deciles(self.way.clone()).await;
         let rush = Rush::new(&self.plan, &self.ledger, errands.collect()).with_deciles(watch);
         let is_complete = self.play("enroll", rush, self.users.at_most).await?;
         Ok((deciles.await.unwrap_or_default(), is_complete))
@@ -175,7 +180,8 @@ impl Run<'_> {
         };
         progress::say("waiting until everything is told");
         let ended = self.phases.last().and_then(|phase| phase.samples.last_answered());
-        watch.until_empty(ended.unwrap_or_else(Instant::now)).await
+        let ended = self.users.wait_for_others(ended.unwrap_or_else(Instant::now)).await;
+        watch.until_empty(ended).await
     }
 
     async fn play(
@@ -186,7 +192,7 @@ impl Run<'_> {
     ) -> Result<bool, Error> {
         let recorder = Arc::new(Recorder::new()?);
         let total = rush.total();
-        let users = Users { at_most, url: self.users.url.clone(), ..*self.users };
+        let users = Users { at_most, ..self.users.clone() };
         let playing = users.play(Arc::new(rush), &recorder);
         let is_complete = progress::show(name, total, &recorder, playing).await?;
         self.phases.push(Phase { name, samples: recorder.samples() });

@@ -25,7 +25,7 @@ use self::checks::{Expected, Left};
 use self::kill::Killer;
 use self::ledger::{Ledger, Log};
 use self::plan::{ACCOUNTS, Plan};
-pub(crate) use self::plan::{MOST_SLOTS, Shape, Think};
+pub(crate) use self::plan::{MOST_SLOTS, Shape};
 use self::user::Flow;
 use super::Outcome;
 use crate::backlog::{Depth, Emptied, Growth, Watch};
@@ -39,7 +39,6 @@ use crate::record::{Recorder, Samples};
 use crate::report::{ClosedModel, Details, Kill, Phase};
 use crate::status::Status;
 use crate::users::Users;
-use crate::wire::Wire;
 
 /// Accounts that are signed up at the same time: each wants a slow hash.
 const SIGN_UPS_AT_A_TIME: usize = 4;
@@ -66,22 +65,25 @@ pub(crate) async fn run(
     seed: u64,
     kill_at: Option<u64>,
 ) -> Result<Outcome, Error> {
-    let wire = Wire::to(cloud.url())?;
+    let way = cloud.way()?;
     let (set_up, checked) = (Arc::new(Recorder::new()?), Arc::new(Recorder::new()?));
-    let staff = Caller::new(Arc::new(wire.clone()), &set_up);
-    let before = Status::read(&wire).await;
+    let staff = Caller::new(Arc::new(way.clone()), &set_up);
+    let before = Status::read(&way).await;
     let buried_before = dead_letters(&staff, cloud).await?;
     let mut plan = Plan::new(shape, cloud.now(), fastrand::u32(..));
     let signing_up = sign_up(&staff, &mut plan);
     progress::show("set-up", ACCOUNTS as u64, &set_up, signing_up).await?;
 
     let (plan, ledger) = (Arc::new(plan), Arc::new(Ledger::new(shape.users)));
-    let watch = Watch::start(Arc::new(wire.clone())).await;
+    let watch = Watch::start(Arc::new(way.clone())).await;
     let mut played = play(cloud, users, &plan, &ledger, (seed, kill_at)).await?;
     progress::say("waiting until everything is told");
-    let caller = Caller::new(Arc::new(wire.clone()), &checked);
+    let caller = Caller::new(Arc::new(way.clone()), &checked);
     let (emptied, depths) = match watch {
-        Some(watch) => (watch.until_empty(played.ended).await, Some(watch.stop())),
+        Some(watch) => {
+            let ended = users.wait_for_others(played.ended).await;
+            (watch.until_empty(ended).await, Some(watch.stop()))
+        }
         None => {
             read_back::wait_until_told(&caller, &plan).await?;
             (Emptied::Unseen, None)
@@ -92,7 +94,7 @@ pub(crate) async fn run(
     let reading = read_back::read(&caller, &plan, tables.as_ref());
     let total = plan.read_back_requests();
     let seen = progress::show("read back", total, &checked, reading).await?;
-    let after = Status::read(&wire).await;
+    let after = Status::read(&way).await;
     let buried = dead_letters(&caller, cloud).await?;
     let left = Left { emptied, dead_letters: buried_before.zip(buried) };
     let is_complete = played.is_complete;

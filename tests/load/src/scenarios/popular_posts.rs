@@ -35,7 +35,7 @@ use crate::record::{Recorder, Samples, three_digits};
 use crate::report::{Details, Phase};
 use crate::status::Status;
 use crate::users::Users;
-use crate::wire::Wire;
+use crate::way::Way;
 
 /// Posts on a page of the list, unless another length is asked for.
 const USUAL_PAGE: usize = 20;
@@ -67,18 +67,18 @@ pub(crate) async fn run(
     shape: Shape,
     seed: u64,
 ) -> Result<Outcome, Error> {
-    let wire = Wire::to(cloud.url())?;
+    let way = cloud.way()?;
     let mut random = fastrand::Rng::with_seed(seed);
     let (set_up, checked) = (Arc::new(Recorder::new()?), Arc::new(Recorder::new()?));
-    let (status_before, tables) = (Status::read(&wire).await, cloud.tables().await);
-    let (posts, before) = match &tables {
+    let status_before = Status::read(&way).await;
+    let (posts, before) = match &cloud.tables().await {
         Some(client) => {
             progress::say("preparing posts");
             let posts = prepare::in_table(client, shape.posts, cloud.now(), &mut random).await?;
             posts.into_iter().map(|post| (post.id, post.counted)).unzip()
         }
         None => {
-            let caller = Caller::new(Arc::new(wire.clone()), &set_up);
+            let caller = Caller::new(Arc::new(way.clone()), &set_up);
             let creating = prepare::by_api(cloud, &caller, shape.posts, &mut random);
             let total = shape.posts as u64;
             let posts = progress::show("set-up", total, &set_up, creating).await?;
@@ -86,14 +86,16 @@ pub(crate) async fn run(
         }
     };
     let plan = Arc::new(Plan::new(shape.hot, posts, &mut random));
-    wait_until_read(&wire).await;
+    if users.company.is_none() {
+        wait_until_read(&way).await;
+    }
 
-    let caller = Caller::new(Arc::new(wire.clone()), &checked);
-    let played = play(&wire, users, &plan, &caller, (seed, shape.time)).await?;
-    let status = status_before.zip(Status::read(&wire).await);
+    let caller = Caller::new(Arc::new(way.clone()), &checked);
+    let played = play(&way, users, &plan, &caller, (seed, shape.time)).await?;
+    let status = status_before.zip(Status::read(&way).await);
     let seen = progress::show("read back", None, &checked, read_back::read(&caller)).await?;
     let costs = cost::measure(&caller, seen.far.as_ref()).await?;
-    let table = match &tables {
+    let table = match &cloud.tables().await {
         Some(client) => Some(tables::read(client).await?),
         None => None,
     };
@@ -129,7 +131,7 @@ pub(crate) async fn run(
 
 /// Lets everybody read, and waits until all views are added up.
 async fn play(
-    wire: &Wire,
+    way: &Way,
     users: &Users,
     plan: &Arc<Plan>,
     caller: &Caller,
@@ -137,13 +139,14 @@ async fn play(
 ) -> Result<Played, Error> {
     let (recorder, ledger) =
         (Arc::new(Recorder::new()?), Arc::new(Ledger::new(plan.posts().len())));
-    let watch = Watch::start(Arc::new(wire.clone())).await;
+    let watch = Watch::start(Arc::new(way.clone())).await;
     let reading = Arc::new(Reading::new(plan, &ledger, seed, time));
     let is_complete =
         progress::show("read", None, &recorder, users.play(reading, &recorder)).await?;
     let (samples, told, pages) = (recorder.samples(), ledger.told(), ledger.pages());
     progress::say("waiting until all views are added up");
     let ended = samples.last_answered().unwrap_or_else(Instant::now);
+    let ended = users.wait_for_others(ended).await;
     let (emptied, depths) = match watch {
         Some(watch) => (watch.until_empty(ended).await, Some(watch.stop())),
         None => {
@@ -156,8 +159,8 @@ async fn play(
 
 /// Waits until whoever reads the changes of the posts has read those of the
 /// preparation, so that they do not disturb the measurement.
-async fn wait_until_read(wire: &Wire) {
-    if let Some(watch) = Watch::start(Arc::new(wire.clone())).await {
+async fn wait_until_read(way: &Way) {
+    if let Some(watch) = Watch::start(Arc::new(way.clone())).await {
         watch.until_empty(Instant::now()).await;
     }
 }

@@ -264,6 +264,8 @@ fn report(
         operations: [("relay".to_owned(), relay)].into(),
         details: Details { relayed: Some(relayed), ..Details::default() },
         timeline: Vec::new(),
+        limits: None,
+        limited: None,
         invariants,
         peer: None,
         ceiling: None,

@@ -32,7 +32,7 @@ use crate::record::{Recorder, Samples, three_digits};
 use crate::report::{Details, Phase};
 use crate::status::Status;
 use crate::users::Users;
-use crate::wire::Wire;
+use crate::way::Way;
 
 /// In a run that is shorter than this, in seconds, batches of changes look like
 /// a growing backlog.
@@ -61,19 +61,19 @@ pub(crate) async fn run(
     shape: Shape,
     seed: u64,
 ) -> Result<Outcome, Error> {
-    let wire = Wire::to(cloud.url())?;
+    let way = cloud.way()?;
     let (set_up, checked) = (Arc::new(Recorder::new()?), Arc::new(Recorder::new()?));
-    let status_before = Status::read(&wire).await;
-    let caller = Caller::new(Arc::new(wire.clone()), &set_up);
+    let status_before = Status::read(&way).await;
+    let caller = Caller::new(Arc::new(way.clone()), &set_up);
     let preparing = Plan::prepare(cloud, &caller, shape, users.count);
     let plan = Arc::new(progress::show("set-up", None, &set_up, preparing).await?);
 
-    let played = play(&wire, users, &plan, seed).await?;
+    let played = play(&way, users, &plan, seed).await?;
     wait_until_over(&played.told).await;
-    let caller = Caller::new(Arc::new(wire.clone()), &checked);
+    let caller = Caller::new(Arc::new(way.clone()), &checked);
     let reading = read_back::read(&caller, &plan, &played.told);
     let seen = progress::show("read back", None, &checked, reading).await?;
-    let status = status_before.zip(Status::read(&wire).await);
+    let status = status_before.zip(Status::read(&way).await);
     let details = played.details();
     let Played { is_complete, samples, provoked, told, emptied, .. } = played;
     let expected = Expected { plan: &plan, told: &told, is_own: cloud.events().is_some() };
@@ -94,16 +94,17 @@ pub(crate) async fn run(
 }
 
 /// Lets everybody wait, choose and buy, and waits until everything is told.
-async fn play(wire: &Wire, users: &Users, plan: &Arc<Plan>, seed: u64) -> Result<Played, Error> {
+async fn play(way: &Way, users: &Users, plan: &Arc<Plan>, seed: u64) -> Result<Played, Error> {
     let (recorder, provoked) = (Arc::new(Recorder::new()?), Arc::new(Recorder::new()?));
     let ledger = Arc::new(Ledger::default());
-    let watch = Watch::start(Arc::new(wire.clone())).await;
+    let watch = Watch::start(Arc::new(way.clone())).await;
     let buying = Arc::new(Buying::new(plan, &ledger, &provoked, seed));
     let is_complete =
         progress::show("sale", None, &recorder, users.play(buying, &recorder)).await?;
     let (samples, told) = (recorder.samples(), ledger.told());
     progress::say("waiting until everything is told");
     let ended = samples.last_answered().unwrap_or_else(Instant::now);
+    let ended = users.wait_for_others(ended).await;
     let (emptied, depths) = match watch {
         Some(watch) => (watch.until_empty(ended).await, Some(watch.stop())),
         None => (Emptied::Unseen, None),

@@ -3,7 +3,7 @@
 //! The embedded database writes a record beside each change. They are read here
 //! on a connection of their own, which never waits for a writer and never makes
 //! one wait, and by an index, so that a backlog costs nothing. Records have the
-//! cloud's time: with a clock that a test moves, a trigger stamps each with it.
+//! cloud's time: with a clock other than the machine's, a trigger stamps each with it.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -61,7 +61,9 @@ impl Streams {
                 connection.execute_batch("DROP TRIGGER IF EXISTS local_stamp")?;
                 None
             }
-            Clock::Manual(_) => Some(Stamp::install(connect(path)?, clock.clone())?),
+            Clock::Manual(_) | Clock::Tokio { .. } => {
+                Some(Stamp::install(connect(path)?, clock.clone())?)
+            }
         };
         Ok(Self { connection: Mutex::new(connection), stamp })
     }

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{Ground, Reader, Sources};
+use crate::cloud::Cloud;
 
 /// How long records gather before they are read. Lambda looks into a stream
 /// four times a second, so that a batch has more than one record.
@@ -21,8 +22,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How often items that have expired are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// Tasks that drive sources. Dropped, they stop where they are.
-pub(crate) struct Drivers {
+/// Tasks that drive a cloud's sources. Dropped, they stop where they are.
+pub struct Drivers {
     stop: watch::Sender<()>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -44,11 +45,26 @@ impl Drivers {
     }
 
     /// Begins nothing new, and comes back when what runs is done and saved.
-    pub(crate) async fn stop(mut self) {
+    pub async fn stop(mut self) {
         self.stop.send_replace(());
         for task in std::mem::take(&mut self.tasks) {
             let _ = task.await; // how it ended does not matter any more
         }
+    }
+
+    /// Stops where it is, and comes back when nothing runs any more.
+    pub async fn kill(mut self) {
+        for task in std::mem::take(&mut self.tasks) {
+            task.abort();
+            let _ = task.await; // that it was aborted is what was wanted
+        }
+    }
+}
+
+impl Cloud {
+    /// Drives the sources of a cloud that nobody serves.
+    pub fn drive(&self) -> Drivers {
+        Drivers::start(self.sources())
     }
 }
 
@@ -71,6 +87,7 @@ async fn drive(reader: Arc<dyn Reader>, clock: Clock, mut stopped: watch::Receiv
             tokio::time::sleep(GATHERING).await;
         };
         tokio::select! {
+            biased; // so that a simulation repeats
             _ = stopped.changed() => break,
             Some(_) = running.next(), if !running.is_empty() => {}
             () = changed => {}
@@ -94,6 +111,7 @@ fn wait(due_at: Option<Instant>, clock: &Clock) -> Duration {
 async fn sweep(ground: Arc<Ground>, mut stopped: watch::Receiver<()>) {
     loop {
         tokio::select! {
+            biased;
             _ = stopped.changed() => return,
             () = tokio::time::sleep(SWEEP_EVERY) => {}
         }

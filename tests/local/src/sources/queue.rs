@@ -138,7 +138,7 @@ impl QueueReader {
         let place = |id: &str| messages.iter().position(|message| message.message_id == id);
         let (function, reports) = (self.pool.name(), self.rules.reports_failures);
         let verdict = judge(function, &outcome.response, reports, place);
-        let is_lost = self.crashes.swap(false, Ordering::SeqCst);
+        let is_lost = self.crashes.swap(false, Ordering::SeqCst) || self.ground.comes_again();
         if !is_lost {
             let failed = match &verdict {
                 Verdict::Done => &[],

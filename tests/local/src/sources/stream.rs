@@ -167,7 +167,7 @@ impl StreamReader {
         if state.life != life {
             return false;
         }
-        if self.crashes.swap(false, Ordering::SeqCst) {
+        if self.crashes.swap(false, Ordering::SeqCst) || self.ground.comes_again() {
             self.begin_again(&mut state);
             return false;
         }

@@ -70,7 +70,7 @@ fn bench_in(data_dir: Option<&Path>) -> Bench {
     let queues = Arc::new(queues);
     let link = Arc::clone(&queues) as Arc<dyn Link>;
     let links = Links { dynamodb: Arc::clone(&link), sqs: Arc::clone(&link), secrets: link };
-    let client = clients(&links).sqs;
+    let client = clients(&links, &Clock::System).sqs;
     Bench { queues, clock, client }
 }
 

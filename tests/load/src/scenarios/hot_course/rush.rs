@@ -16,7 +16,7 @@ use crate::caller::Caller;
 use crate::report::Decile;
 use crate::status::Status;
 use crate::users::{Script, Stop};
-use crate::wire::Wire;
+use crate::way::Way;
 
 const TENTHS: usize = 10;
 
@@ -109,14 +109,14 @@ impl Script for Rush {
 /// Reads the status page whenever a tenth is through, and works out what an
 /// enrollment cost since the tenth before.
 pub(crate) async fn watch_deciles(
-    wire: Wire,
+    way: Way,
 ) -> (UnboundedSender<usize>, JoinHandle<Option<Vec<Decile>>>) {
     let (sender, mut receiver) = unbounded_channel();
-    let mut before = Status::read(&wire).await.map(|status| status.of("enroll"));
+    let mut before = Status::read(&way).await.map(|status| status.of("enroll"));
     let watch = tokio::spawn(async move {
         let mut deciles = Vec::with_capacity(TENTHS);
         while let Some(tenth) = receiver.recv().await {
-            let now = Status::read(&wire).await?.of("enroll");
+            let now = Status::read(&way).await?.of("enroll");
             let spent = now.since(&before?);
             before = Some(now);
             deciles.push(Decile { tenth, requests: spent.requests, cost: spent.per_request() });

@@ -6,6 +6,8 @@ use platform::clock::Instant;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
+use crate::caller::Think;
+
 /// Accounts that users are spread over.
 pub(crate) const ACCOUNTS: usize = 30;
 /// The most time slots of an account: they reach into the next century.
@@ -23,27 +25,6 @@ const LENGTH_MS: i64 = 30 * MINUTE_MS;
 const STEP_MS: i64 = 15 * MINUTE_MS;
 /// Places within a slot.
 const STEPS: u32 = 3;
-
-/// How long users think between an answer and the next request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Think {
-    /// At least so long.
-    pub(crate) least: Duration,
-    /// At most so long.
-    pub(crate) most: Duration,
-}
-
-impl Think {
-    /// Picks a time: each is as likely.
-    pub(crate) fn pick(self, random: &mut fastrand::Rng) -> Duration {
-        self.least + (self.most - self.least).mul_f64(random.f64())
-    }
-
-    /// The average.
-    pub(crate) fn mean(self) -> Duration {
-        (self.least + self.most) / 2
-    }
-}
 
 /// How large a run is.
 #[derive(Clone, Copy, Debug)]
