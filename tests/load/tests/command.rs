@@ -234,3 +234,25 @@ fn popular_posts_behind_a_url_are_created_first_and_told_by_the_list() {
     let unchecked: Vec<&Value> = unchecked.filter(|name| *name != RANKING).collect();
     assert_eq!(unchecked, ["views of a post = sum of its stripes"]);
 }
+
+#[test]
+fn a_simulation_with_the_same_seed_has_the_same_figures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |name: &str, seed: &str| {
+        let path = folder.path().join(name);
+        let mut arguments: Vec<&str> =
+            "hot-course --simulate --students 60 --seats 20 --users 60 --seed".split(' ').collect();
+        arguments.extend([seed, "--aws-limits=lost=0.02,errors=0.01,again=0.05", "--json"]);
+        arguments.push(path.to_str().expect("text"));
+        let output = load(&arguments);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        let report = std::fs::read_to_string(&path).expect("a report");
+        serde_json::from_str::<Value>(&report).expect("JSON")
+    };
+    let (first, second, other) = (run("1", "7"), run("2", "7"), run("3", "8"));
+    assert_eq!(first, second);
+    assert_ne!(first["latency_ms"], other["latency_ms"]);
+    assert_eq!(first["clock"], "simulated");
+    assert!(first["limited"]["conflicts"].as_u64().is_some_and(|met| met > 0), "{first}");
+}

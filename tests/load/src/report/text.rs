@@ -277,7 +277,7 @@ mod tests {
         report.print(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         for figure in [
-            "mixed-flow: seed 7, http://127.0.0.1:9000",
+            "mixed-flow: seed 7, real clock, http://127.0.0.1:9000",
             "3 users in a closed model",
             "waits for the answer and thinks 1 to 5 s",
             "What changed was told meanwhile.",

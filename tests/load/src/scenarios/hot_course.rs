@@ -83,6 +83,9 @@ pub(crate) async fn run(
         fits = run.drop_and_try_again(random).await?;
     }
 
+    if let Some(cloud) = cloud.local() {
+        cloud.quiet().await; // somebody may have left whose request still runs
+    }
     let emptied = if is_told { Some(run.wait_until_told(watch).await) } else { None };
     let checked = Arc::new(Recorder::new()?);
     let staff = Caller::new(Arc::new(way.clone()), &checked);

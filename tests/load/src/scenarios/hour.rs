@@ -125,8 +125,8 @@ async fn status(cloud: &Cloud) -> Option<Status> {
 }
 
 fn whole(number: f64) -> usize {
-    Duration::try_from_secs_f64(number)
-        .map_or(1, |d| usize::try_from(d.as_secs().max(1)).unwrap_or(usize::MAX))
+    let whole = Duration::try_from_secs_f64(number).ok().map(|number| number.as_secs().max(1));
+    whole.and_then(|whole| usize::try_from(whole).ok()).unwrap_or(1)
 }
 
 /// Kills the cloud now and then, until all loads are over. How often it did.
