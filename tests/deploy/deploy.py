@@ -33,7 +33,7 @@ SETTINGS = {
 
 def main():
     work, program = pathlib.Path(sys.argv[1]), sys.argv[2]
-    os.environ.update(SETTINGS, TMPDIR=str(work))
+    os.environ.update(SETTINGS, STATE_DIR=f"{work}/state", S3_DATA_DIR=f"{work}/s3")
     with open(work / "ministack.log", "w") as log:
         ministack = subprocess.Popen([program], stdout=log, stderr=log)
     try:
