@@ -66,6 +66,21 @@ pub async fn whole(app: &App, id: &AnnouncementId) -> Result<Option<Announcement
     }
 }
 
+/// Everything small of the announcements that a member has marked. All of them
+/// were there when marked, so one that an eventual read does not find was made a
+/// moment ago, and is read consistently.
+pub async fn metas_of_marked(
+    app: &App,
+    ids: &[&AnnouncementId],
+) -> Result<HashMap<AnnouncementId, Meta>, Problem> {
+    let mut found = metas(app, ids.iter().copied(), Read::Eventual).await?;
+    let missing: Vec<_> = ids.iter().copied().filter(|id| !found.contains_key(*id)).collect();
+    if !missing.is_empty() {
+        found.extend(metas(app, missing, Read::Consistent).await?);
+    }
+    Ok(found)
+}
+
 /// Everything small of those announcements that exist.
 pub async fn metas(
     app: &App,

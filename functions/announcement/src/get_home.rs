@@ -109,9 +109,10 @@ async fn own(app: &App, caller: Option<&Caller>) -> Result<Option<Own>, Problem>
         favorite::all_of(app, member_id),
         checklist::last_of(app, member_id, CHECKLISTS)
     )?;
+    let marked: Vec<_> = favorites.iter().map(|it| &it.announcement_id).collect();
     // Apart, since together they may be more than one call reads.
     let (mut metas, others) = tokio::try_join!(
-        announcements::metas(app, favorites.iter().map(|it| &it.announcement_id), Read::Eventual),
+        announcements::metas_of_marked(app, &marked),
         announcements::metas(
             app,
             checklists.iter().map(|it| &it.announcement_id),

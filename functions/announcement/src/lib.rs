@@ -15,7 +15,7 @@
 //! | list-announcements | query a list; read its announcements | | eventual, remembered 1 s; consistent with a token |
 //! | add-favorite | write favorite, member's count, a stripe | no such favorite, fewer than 100 | 1 transaction, 8 WCU |
 //! | remove-favorite | delete favorite; write member's count, a stripe | it is there | 1 transaction, 8 WCU |
-//! | list-favorites, get-home | query the member's favorites; read their announcements | | consistent, 4 RCU; eventual, 0.5 RCU each |
+//! | list-favorites, get-home | query the member's favorites; read their announcements | | consistent, 4 RCU; eventual, 0.5 RCU each, those not found consistent |
 //! | get-home | query the member's last 20 checklists in `recent`; read their announcements | | consistent |
 //! | get-home, every 5 s | read the snapshot | | eventual, waits 25 ms |
 //! | get-checklist, put-checklist | read announcement and checklist | | consistent, 2 RCU |

@@ -5,7 +5,6 @@
 
 use platform::clock::Instant;
 use platform::http::{List, Page};
-use platform::table::Read;
 use platform::{App, Function, Operation, Problem, Reply, Request, auth};
 use serde::Serialize;
 use serde_json::json;
@@ -52,8 +51,8 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
         positions.retain(|position| position < after);
     }
     let (on_page, next_cursor) = page.cut(positions)?;
-    let ids = on_page.iter().map(|(_, id)| id);
-    let metas = announcements::metas(app, ids, Read::Eventual).await?;
+    let ids: Vec<_> = on_page.iter().map(|(_, id)| id).collect();
+    let metas = announcements::metas_of_marked(app, &ids).await?;
     let now = app.clock.now();
     let items = on_page.iter().filter_map(|(since_ms, id)| {
         let meta: &Meta = metas.get(id)?;
