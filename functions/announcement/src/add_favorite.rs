@@ -42,7 +42,7 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     }
     let favorite =
         Favorite { announcement_id: id, member_id: caller.member_id, added_at_ms: now.as_millis() };
-    match favorite::add(app, &favorite).await? {
+    match favorite::add(app, &announcement.meta, &favorite).await? {
         Changed::Refused(refusals) if !refusals.includes(favorite::FAVORITE) => {
             Err(Refusal::TooManyFavorites { most: favorite::MOST }.into())
         }

@@ -60,6 +60,8 @@ pub struct Meta {
     pub views: u64,
     /// Over how many stripes its views are spread. It only grows.
     pub view_stripes: u32,
+    /// Over how many stripes its favorites are spread.
+    pub favorite_stripes: u32,
     /// When its views were last added up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_at_ms: Option<i64>,
@@ -288,6 +290,7 @@ impl Announcement {
             favorite_changes: 0,
             views: 0,
             view_stripes: 1,
+            favorite_stripes: keys::FAVORITE_STRIPES,
             counted_at_ms: None,
             version: 1,
             created_at_ms: now.as_millis(),
@@ -317,6 +320,7 @@ impl Announcement {
             favorite_changes: seen.favorite_changes,
             views: seen.views,
             view_stripes: seen.view_stripes,
+            favorite_stripes: seen.favorite_stripes,
             counted_at_ms: seen.counted_at_ms,
             version: seen.version,
             created_at_ms: seen.created_at_ms,

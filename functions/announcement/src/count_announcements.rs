@@ -101,7 +101,7 @@ fn stripes(window: &Window, meta: &Meta) -> Vec<Key> {
         keys.extend((0..meta.view_stripes).map(|stripe| keys::views(id, stripe)));
     }
     if window.told.contains(&Kind::Favorites) {
-        keys.extend((0..keys::FAVORITE_STRIPES).map(|stripe| keys::favorites(id, stripe)));
+        keys.extend((0..meta.favorite_stripes).map(|stripe| keys::favorites(id, stripe)));
     }
     keys
 }

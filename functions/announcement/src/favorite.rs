@@ -9,6 +9,7 @@ use platform::table::{Refusals, Write};
 use platform::{App, Problem};
 use serde::{Deserialize, Serialize};
 
+use crate::announcement::Meta;
 use crate::ids::AnnouncementId;
 use crate::{TABLE, keys};
 
@@ -78,27 +79,28 @@ pub enum Changed {
     Refused(Refusals),
 }
 
-/// Adds a favorite.
-pub async fn add(app: &App, favorite: &Favorite) -> Result<Changed, Problem> {
-    commit(app, &favorite.announcement_id, |stripe| favorite.add(stripe)).await
+/// Adds a favorite of this announcement.
+pub async fn add(app: &App, meta: &Meta, favorite: &Favorite) -> Result<Changed, Problem> {
+    commit(app, meta, |stripe| favorite.add(stripe)).await
 }
 
-/// Removes a favorite.
-pub async fn take(app: &App, member_id: &str, id: &AnnouncementId) -> Result<Changed, Problem> {
-    commit(app, id, |stripe| Ok(remove(member_id, id, stripe))).await
+/// Removes a member's favorite of this announcement.
+pub async fn take(app: &App, meta: &Meta, member_id: &str) -> Result<Changed, Problem> {
+    commit(app, meta, |stripe| Ok(remove(member_id, &meta.announcement_id, stripe))).await
 }
 
 /// Commits what `writes` does with a stripe, on any. If another transaction
 /// holds that one, there are others.
 async fn commit(
     app: &App,
-    id: &AnnouncementId,
+    meta: &Meta,
     writes: impl Fn(Key) -> Result<Vec<Write>, Problem>,
 ) -> Result<Changed, Problem> {
     let mut patience = Patience::default();
     loop {
-        let stripe = app.random_below(keys::FAVORITE_STRIPES.into());
-        let stripe = keys::favorites(id, u32::try_from(stripe).unwrap_or_default());
+        let stripe = app.random_below(meta.favorite_stripes.into());
+        let stripe = u32::try_from(stripe).unwrap_or_default();
+        let stripe = keys::favorites(&meta.announcement_id, stripe);
         match app.table(TABLE).transact(writes(stripe)?, &mut patience).await {
             Ok(()) => return Ok(Changed::Now),
             Err(WriteError::Refused(refusals)) => return Ok(Changed::Refused(refusals)),

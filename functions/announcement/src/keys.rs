@@ -23,7 +23,7 @@ pub const WAITING_SHARDS: u32 = 8;
 /// The local index of a member's checklists by the time of their last change.
 pub const RECENT: &str = "recent";
 
-/// The stripes of an announcement's favorites. Each takes about a hundred
+/// The stripes of a new announcement's favorites. Each takes about a hundred
 /// transactions a second.
 pub const FAVORITE_STRIPES: u32 = 16;
 

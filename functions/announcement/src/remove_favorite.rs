@@ -6,7 +6,7 @@
 use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 
 use crate::announcements;
-use crate::favorite::{self, Changed};
+use crate::favorite;
 use crate::ids::AnnouncementId;
 use crate::refusal::Refusal;
 
@@ -26,13 +26,8 @@ pub fn operation() -> Operation {
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let caller = auth::caller(app, &request)?;
     let id: AnnouncementId = http::path(&request, "id")?;
-    match favorite::take(app, &caller.member_id, &id).await? {
-        Changed::Now => {}
-        // Only what is no favorite can be unknown.
-        Changed::Refused(_) => {
-            let announcement = announcements::find(app, &id, false).await?;
-            announcement.ok_or(Refusal::AnnouncementNotFound)?;
-        }
-    }
+    let announcement = announcements::find(app, &id, false).await?;
+    let announcement = announcement.ok_or(Refusal::AnnouncementNotFound)?;
+    favorite::take(app, &announcement.meta, &caller.member_id).await?;
     Ok(Reply::no_content())
 }

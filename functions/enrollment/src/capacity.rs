@@ -15,8 +15,8 @@ use platform::{App, Problem};
 
 use crate::course::{Course, broken};
 use crate::refusal::Refusal;
-use crate::seats::{self, Stripe};
-use crate::{TABLE, keys};
+use crate::seats::Stripe;
+use crate::{TABLE, keys, looks};
 
 /// Stripes in one transaction, which holds at most 100 items
 /// ([limit](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html)),
@@ -68,7 +68,7 @@ async fn raise(app: &App, mut course: Course, target: u64) -> Result<Course, Pro
 
 /// Removes free seats, spread evenly over the stripes that have some.
 async fn lower(app: &App, mut course: Course, target: u64) -> Result<Course, Problem> {
-    let mut free = seats::look(app, &course, Read::Consistent).await?.stripes.clone();
+    let mut free = looks::look(app, &course, Read::Consistent).await?.stripes.clone();
     free.retain(|stripe| stripe.seats_left > 0);
     if free.is_empty() {
         return Err(Refusal::CapacityBelowEnrolled { capacity: course.capacity }.into());

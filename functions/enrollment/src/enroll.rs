@@ -21,10 +21,11 @@ use utoipa::ToSchema;
 
 use crate::course::{Course, broken};
 use crate::ids::{CourseId, StudentId};
+use crate::looks::{self, Look};
 use crate::meeting::periods;
 use crate::plan::Plan;
 use crate::refusal::Refusal;
-use crate::seats::{self, Look, Stripe};
+use crate::seats::{self, Stripe};
 use crate::{TABLE, courses, keys};
 
 /// The function.
@@ -204,7 +205,7 @@ impl<'a> Attempt<'a> {
     /// What was seen only saves looking: every answer but a remembered
     /// `COURSE_FULL` comes from a condition or a consistent read.
     async fn take_a_seat(mut self) -> Result<Reply, Problem> {
-        let mut seen = match seats::remembered(self.app, self.course.course_id) {
+        let mut seen = match looks::remembered(self.app, self.course.course_id) {
             None => Seen::Nothing,
             Some(look) if look.is_complete && !look.has_seats() => Seen::Full,
             Some(look) => Seen::Stripes(look, Vec::new()),
@@ -238,25 +239,38 @@ impl<'a> Attempt<'a> {
     /// Looks at more stripes than were seen, at last at all, by the course as it
     /// is now. `None` when none of those has a seat.
     async fn look_further(&mut self, seen: &Seen) -> Result<Option<Arc<Look>>, Problem> {
+        let mut look = None;
+        let mut after = Instant::default();
         match seen {
-            Seen::Stripes(look, _) if look.is_complete => {
+            Seen::Stripes(seen, _) if seen.is_complete => {
+                after = seen.at;
                 self.pause().await?; // others were faster: let the crowd thin out
             }
-            Seen::Stripes(look, _) => {
-                let mut seen = look.stripes.len();
-                while let Some(look) = seats::sample(self.app, &self.course, seen).await? {
-                    if look.has_seats() {
-                        return Ok(Some(look));
-                    }
-                    seen = if look.is_complete { usize::MAX } else { look.stripes.len() };
-                }
+            Seen::Stripes(seen, _) => {
+                look = looks::sample(self.app, &self.course, seen.stripes.len()).await?;
             }
             Seen::Nothing | Seen::Full => {}
         }
+        let look = match look {
+            Some(look) => look,
+            None => self.look_at_all(after).await?,
+        };
+        Ok(look.has_seats().then_some(look))
+    }
+
+    /// What was seen of all stripes after `after`, by whoever looked.
+    async fn look_at_all(&mut self, after: Instant) -> Result<Arc<Look>, Problem> {
         let course = courses::get_fresh(self.app, self.course.course_id).await?;
         let course = course.ok_or_else(|| broken("the course"))?;
-        let look = seats::look(self.app, &course, Read::Consistent).await?;
-        Ok(look.has_seats().then_some(look))
+        if !looks::is_shared(&course) {
+            return looks::look(self.app, &course, Read::Consistent).await;
+        }
+        loop {
+            if let Some(look) = looks::look_for_all(self.app, &course, after).await? {
+                return Ok(look);
+            }
+            self.pause().await?;
+        }
     }
 
     async fn try_stripe(&mut self, stripe: u32) -> Result<Tried, Problem> {

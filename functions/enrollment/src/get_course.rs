@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::course::{self, CourseView};
 use crate::ids::CourseId;
 use crate::refusal::Refusal;
-use crate::{courses, seats};
+use crate::{courses, looks};
 
 /// The function.
 pub static FUNCTION: Function = Function::http("get-course", |a, r| Box::pin(handle(a, r)));
@@ -52,12 +52,13 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let course =
         if is_fresh { courses::get_fresh(app, id).await? } else { courses::get(app, id).await? };
     let course = course.ok_or(Refusal::CourseNotFound)?;
-    let remembered = seats::remembered(app, id).filter(|look| look.is_complete && !is_fresh);
+    let remembered = looks::remembered(app, id)
+        .filter(|look| look.stripes.len() == course.stripes as usize && !is_fresh);
     let look = match remembered {
         Some(look) => look,
         None => {
             let read = if is_fresh { Read::Consistent } else { Read::Eventual };
-            seats::look(app, &course, read).await?
+            looks::look(app, &course, read).await?
         }
     };
     let stripes = look.stripes.iter();

@@ -24,6 +24,11 @@ pub fn seats(id: CourseId, stripe: u32) -> Key {
     Key::new(format!("COURSE#{id}#SEATS#{stripe}"), "SEATS")
 }
 
+/// What was last seen by somebody who looked at all of a course's stripes.
+pub fn look(id: CourseId) -> Key {
+    Key::new(format!("COURSE#{id}#LOOK"), "LOOK")
+}
+
 /// A course in the listing of a day, or in that of all days.
 pub fn listing(day: Option<Day>, id: CourseId) -> Key {
     Key::new(listing_partition(day), listing_position(id))
@@ -82,6 +87,7 @@ mod tests {
         let key = |pk: &str, sk: &str| Key::new(pk, sk);
         assert_eq!(super::course(course), key("COURSE#101", "COURSE"));
         assert_eq!(seats(course, 255), key("COURSE#101#SEATS#255", "SEATS"));
+        assert_eq!(look(course), key("COURSE#101#LOOK", "LOOK"));
         assert_eq!(listing(None, course), key("COURSES#ALL", "COURSE#0000000000000101"));
         assert_eq!(listing(Some(Day::Mon), course), key("COURSES#MON", "COURSE#0000000000000101"));
         assert_eq!(plan(student, "default"), key("STUDENT#7", "PLAN#default"));

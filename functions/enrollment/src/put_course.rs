@@ -22,8 +22,8 @@ use crate::ids::CourseId;
 use crate::meeting::{Day, Meeting, periods};
 use crate::put_student::DEFAULT_TERM;
 use crate::refusal::Refusal;
-use crate::seats::{self, Stripe};
-use crate::{TABLE, capacity, keys};
+use crate::seats::Stripe;
+use crate::{TABLE, capacity, keys, looks};
 
 /// The function.
 pub static FUNCTION: Function = Function::http("put-course", |a, r| Box::pin(handle(a, r)));
@@ -236,7 +236,7 @@ async fn require_unused(app: &App, seen: &Course, now: Instant) -> Result<(), Pr
             "Enrollment must have been closed for 20 seconds, and stay closed for as long.",
         ));
     }
-    let look = seats::look(app, seen, Read::Consistent).await?;
+    let look = looks::look(app, seen, Read::Consistent).await?;
     if look.stripes.iter().any(|stripe| stripe.seats_left < stripe.seats) {
         return Err(Problem::from(Refusal::CourseInUse).detail("Students are enrolled."));
     }

@@ -75,7 +75,7 @@ impl Clock {
 /// In JSON it is RFC 3339 in UTC. It is read with any offset, and without one
 /// as UTC; of a finer time the millisecond that it is in counts. In a table it is a number of milliseconds since 1970, by way of
 /// [`Instant::as_millis`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
 #[schema(
     value_type = String, format = DateTime,
     description = "A time in UTC, to the millisecond. It is read with any offset, and without one as UTC."

@@ -79,6 +79,11 @@ pub fn item<T: serde::Serialize>(key: Key, value: &T) -> Result<Item, Problem> {
     Ok(item)
 }
 
+/// An attribute with what `value` holds.
+pub fn value<T: serde::Serialize>(value: &T) -> Result<AttributeValue, Problem> {
+    serde_dynamo::to_attribute_value(value).map_err(Problem::internal)
+}
+
 /// The results of several reads, made at the same time.
 pub async fn all<T>(
     reads: impl IntoIterator<Item = impl Future<Output = Result<T, ReadError>>>,

@@ -11,6 +11,7 @@ use local::limits::Limits;
 use crate::caller::Think;
 use crate::child::{self, Serve};
 use crate::peer;
+use crate::scenarios::herd::Target;
 use crate::scenarios::hot_course::{MOST, Shape};
 use crate::scenarios::{mixed_flow, popular_posts, ticket_open};
 use crate::simulation;
@@ -53,6 +54,8 @@ const HOME_USERS: usize = 100;
 const HOME_SECONDS: u64 = 30;
 /// Users of `ticket-open`, unless said otherwise.
 const TICKET_OPEN_USERS: usize = 5_000;
+/// Users of `herd`, unless said otherwise.
+const HERD_USERS: usize = 1_000;
 /// The most members whom a match can admit each second.
 const MOST_RATE: u32 = 100_000;
 /// The most changes of one `relay` run.
@@ -80,6 +83,8 @@ pub(crate) enum Scenario {
     Home(Home),
     /// A sale opens on the second, and everybody wants seats.
     TicketOpen(TicketOpen),
+    /// Everybody does the same thing at the same moment, once.
+    Herd(Herd),
     /// The relay alone turns changes into messages.
     Relay(Relay),
     /// All five systems at once in simulated time, with failures and deaths.
@@ -177,6 +182,22 @@ pub(crate) struct TicketOpen {
     pub(crate) common: Common,
 }
 
+/// Options of `herd`.
+#[derive(Debug, Args)]
+pub(crate) struct Herd {
+    /// What everybody wants
+    pub(crate) target: Target,
+    /// Spreads its counter over so many stripes from the beginning, instead of as many as are right
+    #[arg(long, value_name = "N", conflicts_with = "url", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) stripes: Option<u32>,
+    /// Adds nothing up: a local cloud in which streams and queues stand still, so that the stripes stay as many
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) no_events: bool,
+    /// What every scenario takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
 /// Options of `relay`.
 #[derive(Debug, Args)]
 pub(crate) struct Relay {
@@ -202,7 +223,7 @@ pub(crate) struct Hour {
 /// Options of every scenario.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Users at the same time [default: 100, in mixed-flow 90, in popular-posts 1000, in ticket-open 5000]
+    /// Users at the same time [default: 100, in mixed-flow 90, in popular-posts 1000, in ticket-open 5000, in herd 1000]
     #[arg(long, value_name = "N")]
     users: Option<usize>,
     /// Stops the measured phase after so many seconds [default: in popular-posts and home 30, else never]
@@ -255,6 +276,7 @@ impl Options {
             Scenario::PopularPosts(options) => Some(&options.common),
             Scenario::Home(options) => Some(&options.common),
             Scenario::TicketOpen(options) => Some(&options.common),
+            Scenario::Herd(options) => Some(&options.common),
             Scenario::Relay(options) => Some(&options.common),
             Scenario::Hour(options) => Some(&options.common),
             Scenario::ServeCloud(_) => None,
@@ -276,6 +298,7 @@ impl Options {
             | Scenario::PopularPosts(_)
             | Scenario::Home(_)
             | Scenario::TicketOpen(_)
+            | Scenario::Herd(_)
             | Scenario::Relay(_)
             | Scenario::Hour(_) => None,
         }
@@ -288,6 +311,7 @@ impl Options {
             Scenario::PopularPosts(popular_posts) => popular_posts.check(),
             Scenario::Home(home) => home.check(),
             Scenario::TicketOpen(ticket_open) => ticket_open.check(),
+            Scenario::Herd(herd) => herd.common.check(herd.users()),
             Scenario::Relay(relay) => relay.check(),
             Scenario::Hour(hour) => hour.check(),
             Scenario::ServeCloud(_) => Ok(()),
@@ -432,6 +456,13 @@ impl TicketOpen {
     }
 }
 
+impl Herd {
+    /// How many users there are.
+    pub(crate) fn users(&self) -> usize {
+        self.common.users.unwrap_or(HERD_USERS)
+    }
+}
+
 impl Relay {
     fn check(&self) -> Result<(), String> {
         if !(1..=MOST_EVENTS).contains(&self.events) {
@@ -561,6 +592,7 @@ mod tests {
             "hot-course --simulate --users 20000 --students 20000 --seats 20000 --stripes 8",
             "home --aws-limits --users 10",
             "popular-posts --aws-limits=partitions=40,lost=0.01",
+            "herd queue --simulate --users 20000 --stripes 8 --no-events",
             "hour --minutes 2 --seed 1 --aws-limits=lost=0.02 --json r.json",
         ] {
             assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
@@ -612,6 +644,9 @@ mod tests {
             ("hot-course --simulate --url http://x", "cannot be used with"),
             ("hot-course --simulate --users 200001", "at most 200000"),
             ("hot-course --stripes 257", "1..=256"),
+            ("herd", "<TARGET>"),
+            ("herd post --users 0", "at least 1"),
+            ("herd post --stripes 8 --url http://x", "cannot be used with"),
             ("hot-course --aws-limits=lost=2", "from 0 to 1"),
             ("mixed-flow --simulate --kill-at 5", "cannot be used with"),
         ] {

@@ -9,14 +9,14 @@ use crate::child::Serve;
 use crate::cloud::Cloud;
 use crate::error::Error;
 use crate::options::{
-    Common, Home, HotCourse, Hour, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
+    Common, Herd, Home, HotCourse, Hour, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
 };
 use crate::peer;
 use crate::progress;
 use crate::record::Samples;
 use crate::report::{Ceiling, Measured, Operation, Part, Phase, Ratio, Report};
 use crate::scenarios::{
-    Outcome, home, hot_course, hour, mixed_flow, popular_posts, relay, ticket_open,
+    Outcome, herd, home, hot_course, hour, mixed_flow, popular_posts, relay, ticket_open,
 };
 use crate::users::Users;
 
@@ -42,6 +42,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         Scenario::PopularPosts(options) => popular_posts(options, seed).await?,
         Scenario::Home(options) => home(options, seed).await?,
         Scenario::TicketOpen(options) => ticket_open(options, seed).await?,
+        Scenario::Herd(options) => herd(options, seed).await?,
         Scenario::Relay(options) => relay::run(options, seed).await?,
         Scenario::Hour(options) => hour_of_all(options, seed).await?,
         Scenario::ServeCloud(_) => return Ok(true),
@@ -121,6 +122,16 @@ async fn ticket_open(options: &TicketOpen, seed: u64) -> Result<Report, Error> {
     let users = users(common, options.users(), &cloud);
     let outcome = ticket_open::run(&cloud, &users, options.shape(), seed).await?;
     let report = report("ticket-open", &cloud, &users, seed, outcome);
+    cloud.stop().await;
+    Ok(report)
+}
+
+async fn herd(options: &Herd, seed: u64) -> Result<Report, Error> {
+    let common = &options.common;
+    let cloud = open(common, options.users(), seed, options.no_events).await?;
+    let users = users(common, options.users(), &cloud);
+    let outcome = herd::run(&cloud, &users, options.target, options.stripes).await?;
+    let report = report("herd", &cloud, &users, seed, outcome);
     cloud.stop().await;
     Ok(report)
 }

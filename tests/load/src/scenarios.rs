@@ -1,5 +1,6 @@
 //! The load scenarios, one file each, and what comes of them.
 
+pub(crate) mod herd;
 pub(crate) mod home;
 pub(crate) mod hot_course;
 pub(crate) mod hour;

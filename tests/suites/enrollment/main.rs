@@ -11,6 +11,7 @@ mod get_course;
 mod get_timetable;
 mod list_courses;
 mod list_roster;
+mod looks;
 mod put_course;
 mod put_student;
 mod races;
