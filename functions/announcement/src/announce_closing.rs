@@ -154,6 +154,7 @@ async fn tell(app: &App, meta: &Meta, item: &Item) -> Result<bool, Problem> {
     let member_id = keys::parse_member(pk).ok_or_else(unreadable)?;
     let notice = Notice::of(meta, member_id, app.clock.now());
     let table = app.table(TABLE);
+    // Only a new one is told further; the first keeps its time and counts here.
     let is_new = table.put_new(notice.to_item()?).await?;
     let position = keys::waiting_position(meta.closing_number, member_id);
     let key = keys::favorite(member_id, &meta.announcement_id);

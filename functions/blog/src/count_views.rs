@@ -121,7 +121,6 @@ fn raised(id: PostId, sum: u64, status: Status, now: Instant) -> Write {
         Status::Draft => "SET #views = :sum, counted_at_ms = :now",
     };
     let write = Write::update(keys::meta(id), update)
-        .when("attribute_exists(pk)")
         .when("#views < :sum")
         .when("#status = :status")
         .name("#views", "views")

@@ -121,6 +121,7 @@ fn writes(
 ) -> Result<Vec<Write>, Problem> {
     let mut writes = vec![
         Write::put(login.to_item(&member.login_id)?).when("attribute_not_exists(pk)"),
+        // The log-in refuses whatever comes twice; an id does not come twice.
         Write::put(member.to_item()?).when("attribute_not_exists(pk)"),
     ];
     if let Some(idempotency) = idempotency {

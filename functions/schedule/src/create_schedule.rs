@@ -151,6 +151,8 @@ impl Attempt<'_> {
             self.schedule.create()?,
         ];
         if let Some(idempotency) = &self.idempotency {
+            // The calendar's version refuses a repeat too, unless it was read
+            // after the first write and the kept answer before it.
             writes.push(idempotency.write(&self.reply, now)?);
         }
         writes.extend(reminder::set(&self.schedule, now)?);

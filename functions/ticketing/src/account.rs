@@ -132,14 +132,12 @@ pub fn buy(key: Key, seen: &Account, order: &OrderId, seats: &[Seat]) -> Write {
         .bind(":seats", set(seats))
 }
 
-/// Refuses unless the account is still what was `seen`.
+/// Refuses unless the account is still what was `seen`. What is open has one end
+/// as long as it is open, so its id tells that too.
 pub fn as_seen(write: Write, seen: &Account) -> Write {
     let write = match &seen.open_id {
         None => write.when("attribute_not_exists(open_id)"),
-        Some(id) => write
-            .when("open_id = :seen_open AND open_until_ms = :seen_until")
-            .bind(":seen_open", s(id))
-            .bind(":seen_until", n(seen.open_until_ms)),
+        Some(id) => write.when("open_id = :seen_open").bind(":seen_open", s(id)),
     };
     let write = match seen.bought {
         0 => write.when("(attribute_not_exists(bought) OR bought = :seen_bought)"),
@@ -148,7 +146,9 @@ pub fn as_seen(write: Write, seen: &Account) -> Write {
     write.bind(":seen_bought", n(seen.bought))
 }
 
-/// Gives bought seats back at `now`.
+/// Gives bought seats back at `now`. The order's own version lets that happen
+/// once; the condition stays because an account with less than nothing could not
+/// be read any more.
 pub fn give_back(key: Key, seats: &[Seat], now: Instant) -> Write {
     let give_back = "SET bought = bought - :count, freed_seats = :seats, freed_at_ms = :now \
                      DELETE bought_seats :seats";

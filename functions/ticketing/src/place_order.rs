@@ -83,6 +83,7 @@ fn created(order: &Order, now: Instant) -> Result<Reply, Problem> {
     Reply::created(format!("/orders/{}", order.order_id), &order.view(now))
 }
 
+/// Spares a write that each seat would refuse, since a hold may also lapse later.
 fn require_live(hold: &Hold, now: Instant) -> Result<(), Refusal> {
     if hold.held_until_ms > now.as_millis() { Ok(()) } else { Err(Refusal::HoldLapsed) }
 }
@@ -165,6 +166,7 @@ impl Attempt<'_> {
                 .bind(":order", s(order_id.as_str()))
                 .bind(":expires", n(pay_by.plus_millis(KEPT_MS).as_seconds())),
             account::order(keys::account(match_id, member_id), hold_id, order_id, pay_by),
+            // Whatever comes twice meets the hold first; an id does not come twice.
             Write::put(self.order.to_item()?).when("attribute_not_exists(pk)"),
             Write::put(Owner::item_of(&self.order)?).when("attribute_not_exists(pk)"),
         ];

@@ -46,6 +46,7 @@ async fn release(app: &App, member_id: &str, hold: &Hold) -> Result<Reply, Probl
     let mut freeing = Freeing::new(&hold.match_id, member_id, bearer, &hold.seats);
     let mut patience = Patience::default();
     loop {
+        // That it is there tells a repeat at once; its seats would refuse it too.
         let mut writes = vec![
             Write::delete(keys::hold(member_id, &hold.hold_id))
                 .when("attribute_exists(pk) AND attribute_not_exists(order_id)"),

@@ -69,9 +69,10 @@ pub fn order(
 }
 
 /// Sells a seat that still bears the order, however long ago its time was over.
+/// That it is sold once is for the order's version to say.
 pub fn sell(id: &MatchId, seat: &Seat, order: &OrderId) -> Write {
     Write::update(keys::seat(id, seat), "SET sold = :true REMOVE held_until_ms")
-        .when("order_id = :order AND attribute_not_exists(sold)")
+        .when("order_id = :order")
         .bind(":order", s(order.as_str()))
         .bind(":true", AttributeValue::Bool(true))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use suites::World;
+use suites::gate::Gate;
 
 use crate::announcements::{announced, body, check, checklist, items, put, with};
 
@@ -128,4 +129,19 @@ async fn a_checklist_can_be_kept_after_the_closing() {
     world.clock.advance(1_000);
     check(&world.as_member("m1"), "r", &["a"]).await.expect(201);
     assert_eq!(checklist(&world.as_member("m1"), "r").await["checked"], json!(["a"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_was_begun_elsewhere_meanwhile_is_changed_and_not_begun_again() {
+    let gate = Gate::default();
+    let world = World::behind(&gate).await;
+    announced(&world, "r").await;
+    let me = world.as_member("m1");
+    let begin = async {
+        check(&me, "r", &["a"]).await.expect(201);
+    };
+    let late = gate.overtaken(("TransactWriteItems", 1), check(&me, "r", &["b"]), begin).await;
+    let late = late.expect(200).json;
+    assert_eq!((&late["checked"], &late["version"]), (&json!(["b"]), &json!(2)));
+    assert_eq!(checklist(&me, "r").await, late);
 }

@@ -7,6 +7,7 @@ use announcement::announce_closing::{BEFORE_MS, RUN};
 use local::faults::Fault;
 use serde_json::{Value, json};
 use suites::World;
+use suites::gate::Gate;
 
 use crate::announcements::{
     DAY_MS, HOUR_MS, MINUTE_MS, closing_in, favor, get, items, mark, put, run, unfavor, with,
@@ -125,6 +126,24 @@ async fn who_took_it_back_is_not_told_and_who_marks_it_again_is_not_told_again()
     announce(&world).await;
     assert!(told(&world, "m0").await.is_empty());
     assert_eq!((told(&world, "m1").await.len(), told(&world, "m2").await.len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_it_back_while_being_told_has_no_favorite_left() {
+    let gate = Gate::default();
+    let world = World::behind(&gate).await;
+    put(&world, "r", closing_in(&world, HOUR_MS)).await.expect(201);
+    let me = world.as_member("m0");
+    favor(&me, "r").await.expect(204);
+    let take_back = async {
+        unfavor(&me, "r").await.expect(204);
+    };
+    gate.overtaken(("UpdateItem", 1), announce(&world), take_back).await;
+    let left = items(&world).await;
+    let left = left.iter().filter(|item| item["sk"].as_s().unwrap().starts_with("FAVORITE#"));
+    assert_eq!(left.count(), 0);
+    favor(&me, "r").await.expect(204);
+    assert_eq!(me.list("/favorites", 10).await.len(), 1);
 }
 
 #[tokio::test]

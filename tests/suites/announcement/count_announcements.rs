@@ -5,6 +5,7 @@ use local::faults::Fault;
 use platform::table::{Key, n};
 use serde_json::json;
 use suites::World;
+use suites::gate::Gate;
 
 use crate::announcements::{
     announced, body, count, favor, get, hand_over, id, meta, put, run, unfavor,
@@ -83,6 +84,29 @@ async fn instances_at_once_end_with_what_is_there_last() {
         assert!(one.is_empty() && other.is_empty());
         let meta = meta(&world, "r").await;
         assert_eq!(i64::try_from(meta.favorites).unwrap(), held, "round {round}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn counts_that_come_late_turn_nothing_back() {
+    for (key, attributes) in [
+        (favorites("r", 0), &[("held", 1), ("changes", 1)][..]),
+        (views("r", 0), &[("views", 1)][..]),
+    ] {
+        let gate = Gate::default();
+        let world = World::behind(&gate).await;
+        announced(&world, "r").await;
+        let add_up = async || add(&world, &key, attributes).await;
+        let window = std::slice::from_ref(&key);
+        add_up().await;
+        let overtake = async {
+            add_up().await;
+            assert!(hand_over(&world, window).await.is_empty());
+        };
+        let late = gate.overtaken(("UpdateItem", 1), hand_over(&world, window), overtake).await;
+        assert!(late.is_empty(), "it has nothing more to do");
+        let meta = meta(&world, "r").await;
+        assert_eq!(meta.favorites + meta.views, 2, "{key:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 use announcement::keys;
 use serde_json::{Value, json};
 use suites::World;
+use suites::gate::Gate;
 
 use crate::announcements::{
     DAY_MS, HOUR_MS, MINUTE_MS, announced, body, check, closing_in, count, favor, fill, get, ids,
@@ -197,6 +198,22 @@ async fn closed_announcements_leave_the_ranking_and_come_back_when_they_are_give
     let home = refreshed(&world).await;
     assert_eq!(ids(&home["mostFavorited"]), ["old-0", "r"]);
     assert_eq!(home["mostFavorited"][0]["favorites"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_given_more_time_while_it_leaves_the_ranking_stays_in_it() {
+    let gate = Gate::default();
+    let world = World::behind(&gate).await;
+    put(&world, "r", closing_in(&world, HOUR_MS)).await.expect(201);
+    favor(&world.as_member("m1"), "r").await.expect(204);
+    count(&world).await;
+    world.clock.advance(HOUR_MS);
+    let more_time = async {
+        put(&world, "r", closing_in(&world, DAY_MS)).await.expect(200);
+    };
+    gate.overtaken(("UpdateItem", 1), run(&world, "refresh-home"), more_time).await;
+    world.clock.advance(MINUTE_MS);
+    assert_eq!(ids(&refreshed(&world).await["mostFavorited"]), ["r"]);
 }
 
 #[tokio::test]

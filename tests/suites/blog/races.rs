@@ -2,12 +2,13 @@
 //! and what is gone stays gone.
 
 use futures_util::future::join_all;
+use local::faults::Fault;
 use serde_json::json;
 use suites::gate::Gate;
 use suites::{World, count as answered, race};
 
 use crate::posts::{
-    add, assert_sound, count, create, created, delete, get, hand_over, indexed, items, meta,
+    add, assert_sound, count, create, created, delete, get, hand_over, id_of, indexed, items, meta,
     popular, post, published, set_status, stripes, update, viewed,
 };
 
@@ -84,6 +85,49 @@ async fn a_sum_that_comes_late_does_not_turn_the_views_back() {
         assert_eq!(meta(&world, &id).await.unwrap().views, 7);
         assert_sound(&world).await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn growth_that_comes_late_does_not_turn_the_stripes_back() {
+    let gate = Gate::default();
+    let world = World::behind(&gate).await;
+    let id = published(&world, "Hello").await;
+    let window = [viewed(0, &id, 0, 0)];
+    let add_up = async |views| {
+        world.clock.advance(1_000);
+        add(&world, &id, 0, views).await;
+    };
+    let count = async || assert!(hand_over(&world, &window).await.is_empty());
+    add_up(1).await;
+    count().await;
+    add_up(300).await;
+    let overtake = async {
+        add_up(4_000).await;
+        count().await;
+    };
+    // The first update raises the views, the second is that of the stripes.
+    gate.overtaken(("UpdateItem", 2), count(), overtake).await;
+    let stripes = meta(&world, &id).await.unwrap().view_stripes;
+    assert!(stripes > 4, "{stripes}: as many as were wanted first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_that_was_written_and_changed_already_is_not_written_again() {
+    let gate = Gate::default();
+    let world = World::behind(&gate).await;
+    let author = world.as_member("m1");
+    // Its first sending arrives after a conflict was answered.
+    world.faults.next("TransactWriteItems", &Fault::LateSuccess(vec![0]), 1);
+    let change = async {
+        let there = author.list("/posts", 10).await;
+        let id = there[0]["id"].as_str().unwrap();
+        update(&author, id, json!({ "title": "Changed" })).await.expect(200);
+    };
+    let late = create(&author, post("Hello"));
+    let first = gate.overtaken(("TransactWriteItems", 2), late, change).await.expect(201);
+    assert_eq!((&first.json["title"], &first.json["version"]), (&json!("Hello"), &json!(1)));
+    let there = meta(&world, &id_of(&first)).await.unwrap();
+    assert_eq!((there.title.as_str(), there.version), ("Changed", 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -1,12 +1,18 @@
 //! `PUT /notifications/{id}/read`.
 
 use local::faults::Fault;
+use notification::{TABLE, keys};
 use serde_json::{Value, json};
+use suites::gate::Gate;
 use suites::{World, race};
 
 /// A world in which member `m1` has one notification, and the path that reads it.
 async fn told() -> (World, String) {
-    let world = World::start().await;
+    told_in(World::start().await).await
+}
+
+/// Likewise, in a world that is there.
+async fn told_in(world: World) -> (World, String) {
     world.course(101, 5).await;
     world.students(2).await;
     world.enroll(1, 101).await.expect(201);
@@ -66,4 +72,20 @@ async fn many_who_read_at_once_agree_on_when_it_was_read() {
     for answer in answers {
         assert_eq!(answer.expect(200).json["readAt"], read_at);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_removed_while_it_is_read_does_not_come_back() {
+    let gate = Gate::default();
+    let (world, path) = told_in(World::behind(&gate).await).await;
+    let id = world.inbox("m1").await[0]["id"].as_str().unwrap().to_owned();
+    let remove = async {
+        let delete = world.cloud.client().delete_item().table_name(TABLE.default);
+        let key = keys::notification("m1", &id).into_item();
+        delete.set_key(Some(key)).send().await.expect("it is removed");
+    };
+    let m1 = world.as_member("m1");
+    let late = gate.overtaken(("TransactWriteItems", 1), m1.put(&path, Value::Null), remove).await;
+    late.refused(404, "NOTIFICATION_NOT_FOUND");
+    assert!(world.inbox("m1").await.is_empty());
 }

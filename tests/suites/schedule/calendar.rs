@@ -127,6 +127,14 @@ pub(crate) async fn holdings(world: &World, member: &str) -> Holdings {
     holdings
 }
 
+/// How often more time of a member's calendar was taken up.
+pub(crate) async fn calendar_version(world: &World, member: &str) -> u64 {
+    let get = world.cloud.client().get_item().table_name(TABLE.default).consistent_read(true);
+    let get = get.set_key(Some(keys::calendar(member).into_item()));
+    let calendar = get.send().await.expect("the table is read").item;
+    schedule::calendar::version_of(calendar).expect("readable")
+}
+
 /// The only reminder of a member.
 pub(crate) async fn reminder(world: &World, member: &str) -> Reminder {
     let holdings = holdings(world, member).await;

@@ -8,8 +8,8 @@ use serde_json::json;
 use suites::{World, count, race};
 
 use crate::calendar::{
-    assert_sound, create, created, delete, get, id_of, on_the_second, put_waiting, reminder,
-    send_reminders, update, waiting, with,
+    assert_sound, calendar_version, create, created, delete, get, id_of, on_the_second,
+    put_waiting, reminder, send_reminders, update, waiting, with,
 };
 
 const WRITE: &str = "TransactWriteItems";
@@ -135,6 +135,7 @@ async fn what_arrived_late_is_met_as_ones_own() {
         let first = create(&caller, on_the_second("09:00", "10:00")).await.expect(201);
         let id = id_of(&first);
         assert_eq!(get(&caller, &id).await.expect(200).json, first.json);
+        assert_eq!(calendar_version(&world, "m1").await, 1, "written once");
         world.faults.next(WRITE, &Fault::LateSuccess(vec![0]), 1);
         let seeing = caller.clone().with("if-match", "\"1\"");
         let moved = update(&seeing, &id, on_the_second("09:30", "10:30")).await.expect(200);

@@ -38,6 +38,23 @@ impl Gate {
         self.0.reached.notified().await;
     }
 
+    /// What comes of `late`, whose `nth` call of `operation` is held while
+    /// `meanwhile` happens.
+    pub async fn overtaken<T>(
+        &self,
+        (operation, nth): (&'static str, u32),
+        late: impl Future<Output = T>,
+        meanwhile: impl Future<Output = ()>,
+    ) -> T {
+        self.hold(operation, nth);
+        let overtake = async {
+            self.reached().await;
+            meanwhile.await;
+            self.open();
+        };
+        tokio::join!(late, overtake).0
+    }
+
     /// Lets the call pass.
     pub fn open(&self) {
         self.0.opened.notify_one();

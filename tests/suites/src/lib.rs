@@ -11,12 +11,13 @@ pub mod gate;
 pub mod ticketing;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::{Get, PutRequest, TransactGetItem, WriteRequest};
 use enrollment::plan::Plan;
 use enrollment::{TABLE, keys};
 use futures_util::future::join_all;
-use local::faults::Faults;
+use local::faults::{Faults, Layer};
 use local::{Cloud, Options};
 use platform::App;
 use platform::auth::Role;
@@ -56,13 +57,13 @@ impl World {
         Self::of(Options { environments, layer, ..Options::default() }, faults).await
     }
 
-    /// A cloud without data whose functions reach the table through a gate.
+    /// A cloud without data whose functions reach the table through a gate, and
+    /// what goes wrong behind it.
     pub async fn behind(gate: &Gate) -> Self {
-        Self::with(Options { layer: Some(gate.layer()), ..Options::default() }).await
-    }
-
-    async fn with(options: Options) -> Self {
-        Self::of(options, Faults::default()).await
+        let faults = Faults::default();
+        let (outer, inner) = (gate.layer(), faults.layer());
+        let layer: Layer = Arc::new(move |next| outer(inner(next)));
+        Self::of(Options { layer: Some(layer), ..Options::default() }, faults).await
     }
 
     async fn of(options: Options, faults: Faults) -> Self {

@@ -3,6 +3,7 @@
 use local::faults::Fault;
 use platform::table::{n, s};
 use serde_json::{Value, json};
+use suites::gate::Gate;
 use suites::ticketing::block;
 use suites::{Caller, World, instant};
 use ticketing::ids::Seat;
@@ -94,6 +95,29 @@ async fn a_hold_that_lapsed_counts_as_free_without_any_write() {
     assert_eq!(counts(&world, "A").await, (0, 0, 50));
     world.settle().await;
     assert_eq!(writes(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_count_that_comes_late_does_not_turn_a_map_back() {
+    for counted_before in [0, 1] {
+        let gate = Gate::default();
+        let world = World::behind(&gate).await;
+        world.a_match("final", json!({})).await;
+        let window = [record(0, "A")];
+        for number in 1..=counted_before {
+            take(&world, &format!("A-2-{number}"), None).await;
+            assert!(hand_over(&world, &window).await.is_empty());
+        }
+        take(&world, "A-1-1", None).await;
+        let overtake = async {
+            take(&world, "A-1-2", None).await;
+            assert!(hand_over(&world, &window).await.is_empty());
+        };
+        let late = gate.overtaken(("UpdateItem", 1), hand_over(&world, &window), overtake).await;
+        assert!(late.is_empty(), "it has nothing more to do");
+        let sold = counted_before + 2;
+        assert_eq!(counts(&world, "A").await, (0, sold, 50 - sold));
+    }
 }
 
 #[tokio::test]

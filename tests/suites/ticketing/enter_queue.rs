@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use suites::{World, count, race};
+use ticketing::{entry, matches};
 
 use crate::queue::{
     QUEUE, admitting, enter, environment, lanes, poll, poll_after_ms, position_in, take, ticket,
@@ -81,6 +82,17 @@ async fn whoever_enters_again_goes_to_the_end_and_the_older_ticket_is_worth_noth
 }
 
 #[tokio::test]
+async fn a_ticket_that_was_replaced_does_not_wait_for_its_turn() {
+    let world = admitting(1).await;
+    for n in 0..3 {
+        enter(&world, &format!("m{n}")).await.expect(201);
+    }
+    let older = ticket(&world, "m").await;
+    enter(&world, "m").await.expect(201);
+    take(&world, "m", &older).await.refused(409, "TICKET_REPLACED");
+}
+
+#[tokio::test]
 async fn of_a_member_who_enters_from_many_devices_at_once_exactly_one_ticket_works() {
     for devices in [2, 64] {
         let world = admitting(1_000).await;
@@ -91,6 +103,20 @@ async fn of_a_member_who_enters_from_many_devices_at_once_exactly_one_ticket_wor
         }
         let taken = race(&entered, async |e| take(&world, "m", &ticket_in(e)).await).await;
         assert_eq!((count(&taken, 201), count(&taken, 409)), (1, devices - 1));
+    }
+}
+
+#[tokio::test]
+async fn an_entry_comes_after_those_before_it_whatever_the_clocks_say() {
+    let world = admitting(10).await;
+    let environments = [environment(&world, 10_000), environment(&world, 0)];
+    let id = "final".parse().unwrap();
+    let mut last = String::new();
+    for app in environments.iter().cycle().take(6) {
+        let the_match = matches::get(app, &id).await.unwrap();
+        let nonce = entry::enter(app, &the_match, "m").await.unwrap();
+        assert!(nonce > last, "one that was sent before could take the place of {last}");
+        last = nonce;
     }
 }
 

@@ -14,6 +14,7 @@ mod hold_seats;
 mod matches;
 mod model;
 mod orders;
+mod overtaken;
 mod pay_order;
 mod place_order;
 mod queue;
