@@ -113,7 +113,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Tags that have no end.
-    const VOID: [&str; 6] = ["meta", "line", "path", "rect", "br", "!DOCTYPE"];
+    const VOID: [&str; 7] = ["meta", "line", "path", "rect", "circle", "br", "!DOCTYPE"];
 
     /// The tags of a page that are opened and closed in another order.
     pub(crate) fn ill_formed(html: &str) -> Vec<String> {

@@ -71,7 +71,7 @@ impl Comparison {
         figures.collect()
     }
 
-    /// Calls and units of one request.
+    /// Calls and units of one request, without what is nothing in both runs.
     fn costs(&self) -> Vec<Figure> {
         let of = |run: &super::Run| {
             let costs = run.operations.iter().flat_map(|(name, operation)| {
@@ -81,7 +81,9 @@ impl Comparison {
             });
             costs.collect::<Vec<_>>()
         };
-        beside(&of(&self.a), &of(&self.b))
+        let mut costs = beside(&of(&self.a), &of(&self.b));
+        costs.retain(|cost| [cost.a, cost.b].iter().flatten().any(|units| *units > 0.0));
+        costs
     }
 
     /// Every invariant, in the order of the reports. One that a report has
@@ -155,6 +157,7 @@ mod tests {
         assert_eq!(ratio("errors", "409 SCHEDULE_CONFLICT"), Some(3.0));
         assert_eq!(ratio("one request", "enroll: write units"), Some(0.5));
         assert_eq!(ratio("one request", "enroll: calls"), Some(1.0));
+        assert_eq!(comparison.costs().len(), 3);
     }
 
     #[test]

@@ -2,11 +2,14 @@
 
 use super::Comparison;
 use super::figures::{Both, Figure};
-use super::text::{became, shown};
+use super::text::{NOTHING, became, shown};
 use crate::over_time::{self, Points};
 use crate::page::{Bars, Fold, Line, Plot, escape, note, page, table};
-use crate::record::Second;
+use crate::record::{Second, three_digits};
 use crate::status::{HotKey, HotKeys};
+
+/// What stands for a key that only the other run names.
+const LESS: &str = "not among the hottest";
 
 impl Comparison {
     /// The page.
@@ -74,8 +77,12 @@ impl Comparison {
             let rows: Vec<Vec<String>> = rows.collect();
             let figures = table(&[&group.name, "a", "b", "b ÷ a"], &rows, false);
             let drawn = match group.name.as_str() {
-                "errors" => beside("Errors in all phases", "status and code", group.figures),
-                "one request" => beside("Units of one request", "operation", units(group.figures)),
+                "errors" => {
+                    beside("Errors in all phases", "status and code", NOTHING, group.figures)
+                }
+                "one request" => {
+                    beside("Units of one request", "operation", NOTHING, units(group.figures))
+                }
                 _ => String::new(),
             };
             figures + &drawn
@@ -89,14 +96,13 @@ impl Comparison {
         };
         let bars = |kind: &str, of: fn(&HotKeys) -> &[HotKey]| {
             let title = format!("{kind} units of the hottest partition keys");
-            beside(&title, "table or index, key", keys(of(a), of(b)))
+            beside(&title, "table or index, key", LESS, keys(of(a), of(b)))
         };
         let drawn = bars("Write", |keys| &keys.write) + &bars("Read", |keys| &keys.read);
         let mut how = vec![a.how()];
         if a.one_call_in != b.one_call_in {
             how = vec![format!("a: {}", a.how()), format!("b: {}", b.how())];
         }
-        how.push("What is unknown was not among a run's hottest.".into());
         let how: String = how.iter().map(|line| note(line)).collect();
         format!("<h2>Hottest partition keys</h2>\n{how}{drawn}")
     }
@@ -124,23 +130,21 @@ impl Comparison {
 }
 
 /// Bars of both runs.
-fn beside(title: &str, of: &'static str, figures: Vec<Figure>) -> String {
+fn beside(title: &str, of: &'static str, otherwise: &'static str, figures: Vec<Figure>) -> String {
     let rows = figures.into_iter().map(|Figure { name, a, b }| (name, vec![a, b]));
     let series = vec!["a".into(), "b".into()];
-    Bars { title: title.to_owned(), of, series, rows: rows.collect() }.to_html()
+    Bars { title: title.to_owned(), of, series, otherwise, rows: rows.collect() }.to_html()
 }
 
-/// Those of the units, where there are any: what is nothing in both runs would
-/// only make the others hard to find.
+/// Those of the units, without those of calls.
 fn units(figures: Vec<Figure>) -> Vec<Figure> {
-    let is_some = |figure: &Figure| [figure.a, figure.b].iter().flatten().any(|n| *n > 0.0);
-    figures.into_iter().filter(|f| f.name.ends_with(" units") && is_some(f)).collect()
+    figures.into_iter().filter(|figure| figure.name.ends_with(" units")).collect()
 }
 
 /// The keys that are among the hottest of either run.
 fn keys(a: &[HotKey], b: &[HotKey]) -> Vec<Figure> {
     let of = |keys: &[HotKey], name: &str| {
-        keys.iter().find(|key| key.name() == name).map(|key| key.units)
+        keys.iter().find(|key| key.name() == name).map(|key| three_digits(key.units))
     };
     let only_b = b.iter().map(HotKey::name).filter(|name| of(a, name).is_none());
     let names = a.iter().map(HotKey::name).chain(only_b);
@@ -167,7 +171,7 @@ mod tests {
             "<th scope=\"row\">no answer</th><td>0</td><td>1</td><td>–</td>",
             "class=\"text BROKEN\">BROKEN</td><td class=\"text held\">held",
             "a: 2 of 3",
-            "<th scope=\"row\">Schedule a-1</th><td>12,000.5</td><td>6,000</td>",
+            "<th scope=\"row\">Schedule a-1</th><td>12,001</td><td>6,000</td>",
         ] {
             assert!(html.contains(part), "{part}: {html}");
         }

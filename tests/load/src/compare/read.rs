@@ -92,7 +92,7 @@ impl Run {
             ("clock", self.clock.clone()),
             ("users", self.users.to_string()),
             ("events", of(&self.events, "unknown")),
-            ("limits", of(&self.limits, "none")),
+            ("limits", of(&self.limits, "none").replace(',', ", ")),
         ]
     }
 

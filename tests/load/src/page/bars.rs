@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{escape, figure, grouped, known, legend, table};
+use super::{escape, figure, grouped, legend, table};
 
 /// What a name above its bars takes, in pixels.
 const NAME: usize = 17;
@@ -23,7 +23,9 @@ pub(crate) struct Bars {
     pub(crate) of: &'static str,
     /// What each name has: one bar or two.
     pub(crate) series: Vec<String>,
-    /// Names, each with a number for each of the series. `None` is unknown.
+    /// What stands where there is no number.
+    pub(crate) otherwise: &'static str,
+    /// Names, each with a number for each of the series.
     pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
@@ -46,7 +48,7 @@ impl Bars {
             escape(largest)
         );
         for (place, (name, numbers)) in self.rows.iter().enumerate() {
-            draw(&mut svg, place * each, name, numbers, most);
+            self.draw(&mut svg, place * each, (name, numbers), most);
         }
         svg.push_str("</svg>\n");
         let names: Vec<&str> = self.series.iter().map(String::as_str).collect();
@@ -56,28 +58,39 @@ impl Bars {
     fn table(&self) -> String {
         let head = std::iter::once(self.of).chain(self.series.iter().map(String::as_str));
         let rows = self.rows.iter().map(|(name, numbers)| {
-            std::iter::once(name.clone()).chain(numbers.iter().map(|n| known(*n))).collect()
+            std::iter::once(name.clone()).chain(numbers.iter().map(|n| self.shown(*n))).collect()
         });
         table(&head.collect::<Vec<_>>(), &rows.collect::<Vec<_>>(), false)
     }
-}
 
-/// Draws one name and its bars. Writing to a String does not fail.
-fn draw(svg: &mut String, top: usize, name: &str, numbers: &[Option<f64>], most: f64) {
-    let _ = writeln!(svg, "<text x=\"0\" y=\"{}\">{}</text>", top + 12, escape(&shortened(name)));
-    for (place, number) in numbers.iter().enumerate() {
-        let top = top + NAME + BAR * place;
-        let part = if most > 0.0 { number.unwrap_or(0.0) / most } else { 0.0 };
-        let width = part * LONGEST;
-        let _ = writeln!(
-            svg,
-            "<rect class=\"bar bar-{}\" x=\"0\" y=\"{top}\" width=\"{width:.2}%\" height=\"{}\"/>\
-             <text class=\"tick\" x=\"{width:.2}%\" dx=\"5\" y=\"{}\">{}</text>",
-            place + 1,
-            BAR - 2,
-            top + 10,
-            known(*number)
-        );
+    fn shown(&self, number: Option<f64>) -> String {
+        number.map_or_else(|| self.otherwise.to_owned(), grouped)
+    }
+
+    /// Draws one name and its bars. Writing to a String does not fail.
+    fn draw(
+        &self,
+        svg: &mut String,
+        top: usize,
+        (name, numbers): (&str, &[Option<f64>]),
+        most: f64,
+    ) {
+        let name = escape(&shortened(name));
+        let _ = writeln!(svg, "<text x=\"0\" y=\"{}\">{name}</text>", top + 12);
+        for (place, number) in numbers.iter().enumerate() {
+            let top = top + NAME + BAR * place;
+            let part = if most > 0.0 { number.unwrap_or(0.0) / most } else { 0.0 };
+            let width = part * LONGEST;
+            let _ = writeln!(
+                svg,
+                "<rect class=\"bar bar-{}\" x=\"0\" y=\"{top}\" width=\"{width:.2}%\" \
+                 height=\"{}\"/><text class=\"tick\" x=\"{width:.2}%\" dx=\"5\" y=\"{}\">{}</text>",
+                place + 1,
+                BAR - 2,
+                top + 10,
+                escape(&self.shown(*number))
+            );
+        }
     }
 }
 
@@ -103,6 +116,7 @@ mod tests {
             title: "Units & more".into(),
             of: "operation",
             series: vec!["read".into(), "write".into()],
+            otherwise: "unknown",
             rows: rows.iter().map(|(name, n)| ((*name).to_owned(), n.to_vec())).collect(),
         }
     }

@@ -91,16 +91,20 @@ impl Plot {
             escape(&self.description())
         );
         scale.draw(&mut svg);
-        for (place, mark) in self.marks.iter().enumerate() {
-            scale.draw_mark(&mut svg, place, mark);
-        }
         let _ = writeln!(svg, "<svg viewBox=\"0 0 {BOX} {BOX}\" preserveAspectRatio=\"none\">");
         for (place, line) in lines.iter().enumerate() {
             // Writing to a String does not fail.
             let path = scale.path(&line.points);
             let _ = writeln!(svg, "<path class=\"line line-{}\" d=\"{path}\"/>", place + 1);
         }
-        svg.push_str("</svg>\n</svg>\n");
+        svg.push_str("</svg>\n");
+        for (place, line) in lines.iter().enumerate() {
+            scale.draw_dots(&mut svg, place, &line.points);
+        }
+        for (place, mark) in self.marks.iter().enumerate() {
+            scale.draw_mark(&mut svg, place, mark);
+        }
+        svg.push_str("</svg>\n");
         svg
     }
 
@@ -210,26 +214,40 @@ impl Scale {
         let _ = writeln!(
             svg,
             "<line class=\"mark\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"0\" y2=\"100%\"/>\
-             <text class=\"tick\" text-anchor=\"{anchor}\" x=\"{x:.2}%\" dx=\"{beside}\" \
+             <text class=\"tick mark\" text-anchor=\"{anchor}\" x=\"{x:.2}%\" dx=\"{beside}\" \
              y=\"{}\">{}</text>",
             12 + 14 * place,
             escape(&mark.name)
         );
     }
 
-    /// A line in the box. A point without neighbors is a dot.
+    /// A dot for each point without neighbors, through which no line goes.
+    fn draw_dots(&self, svg: &mut String, place: usize, points: &[(f64, Option<f64>)]) {
+        let is_there = |at: Option<usize>| {
+            at.and_then(|at| points.get(at)).is_some_and(|(_, value)| value.is_some())
+        };
+        for (at, (second, value)) in points.iter().enumerate() {
+            let is_alone = !is_there(at.checked_sub(1)) && !is_there(at.checked_add(1));
+            if let Some(value) = value.filter(|_| is_alone) {
+                let (x, y) = (self.x(*second) * 100.0, self.y(value) * 100.0);
+                let _ = writeln!(
+                    svg,
+                    "<circle class=\"dot-{}\" cx=\"{x:.2}%\" cy=\"{y:.2}%\" r=\"3.5\"/>",
+                    place + 1
+                );
+            }
+        }
+    }
+
+    /// A line in the box.
     fn path(&self, points: &[(f64, Option<f64>)]) -> String {
         let mut path = String::new();
         let mut is_drawn = false;
-        for (place, (second, value)) in points.iter().enumerate() {
+        for (second, value) in points {
             if let Some(value) = value {
                 let command = if is_drawn { 'L' } else { 'M' };
                 let (x, y) = (self.x(*second) * BOX, self.y(*value) * BOX);
                 let _ = write!(path, "{command}{x:.1} {y:.1}");
-                let goes_on = points.get(place + 1).is_some_and(|(_, next)| next.is_some());
-                if !is_drawn && !goes_on {
-                    path.push_str("h0");
-                }
             }
             is_drawn = value.is_some();
         }
@@ -275,7 +293,9 @@ mod tests {
     fn values_stand_between_the_axes_and_gaps_stay_gaps() {
         let points = [(0.0, Some(0.0)), (1.0, None), (2.0, Some(10.0)), (4.0, Some(5.0))];
         let html = plot(&points).to_html();
-        assert!(html.contains(r#"d="M0.0 1000.0h0M500.0 0.0L1000.0 500.0""#), "{html}");
+        assert!(html.contains(r#"d="M0.0 1000.0M500.0 0.0L1000.0 500.0""#), "{html}");
+        let dot = r#"<circle class="dot-1" cx="0.00%" cy="100.00%" r="3.5"/>"#;
+        assert!(html.contains(dot) && html.matches("<circle").count() == 1, "{html}");
         assert!(html.contains("end of load") && html.contains("Events &amp; more"));
         assert_eq!(ill_formed(&html), Vec::<String>::new());
     }

@@ -7,13 +7,12 @@ use super::{Answered, Decile, Measured, Operation, Report};
 use crate::invariants::Invariant;
 use crate::over_time;
 use crate::page::{Bars, Fold, Line, Mark, Plot, escape, grouped, known, note, page, table};
-use crate::record::{Latency, Second};
+use crate::record::{Latency, Second, three_digits};
 use crate::status::{HotKey, HotKeys, PRICES};
 
 /// The columns of figures.
-const PHASE_HEAD: [&str; 10] = [
-    "phase", "answers", "seconds", "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p99/p50", "",
-];
+const PHASE_HEAD: [&str; 9] =
+    ["phase", "answers", "seconds", "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p99/p50"];
 
 /// So many errors have a line of their own: the most frequent ones.
 const MOST_ERRORS: usize = 5;
@@ -44,8 +43,13 @@ impl Report {
 
     fn figures_section(&self) -> String {
         let phases = self.phases.iter().map(|phase| (phase.name, &phase.measured));
-        let phases = phases.chain(self.peer.iter().map(|peer| ("peer", peer)));
-        let rows = phases.flat_map(|(name, measured)| phase_rows(name, measured));
+        let phases: Vec<(&str, &Measured)> =
+            phases.chain(self.peer.iter().map(|peer| ("peer", peer))).collect();
+        let answers: String = phases
+            .iter()
+            .map(|(name, measured)| note(&format!("{name}: {}.", measured.answers())))
+            .collect();
+        let rows = phases.into_iter().flat_map(|(name, measured)| phase_rows(name, measured));
         let mut rows: Vec<Vec<String>> = rows.collect();
         rows.extend(self.ceiling.map(|ceiling| {
             let mut row = vec![String::new(); PHASE_HEAD.len()];
@@ -54,7 +58,7 @@ impl Report {
         }));
         let details: String =
             self.findings().iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
-        format!("<h2>Figures</h2>\n{}{details}", table(&PHASE_HEAD, &rows, true))
+        format!("<h2>Figures</h2>\n{}{answers}{details}", table(&PHASE_HEAD, &rows, false))
     }
 
     fn over_time_section(&self) -> String {
@@ -66,6 +70,11 @@ impl Report {
             let (title, marks) = (title.to_owned(), self.marks());
             Plot { title, lines, marks, fold }
         };
+        let errors = error_lines(&self.timeline);
+        let of_errors = match errors.as_slice() {
+            [only] => format!("{}: {}", over_time::ERRORS, only.name),
+            _ => over_time::ERRORS.to_owned(),
+        };
         let backlog = over_time::depths(self.details.backlog.as_deref().unwrap_or_default());
         let latencies = vec![
             line("p50", |second| second.p50_ms),
@@ -75,7 +84,7 @@ impl Report {
         let plots = [
             plot(over_time::RATE, Fold::Mean, vec![line("answers", over_time::answers)]),
             plot(over_time::LATENCY, Fold::Most, latencies),
-            plot(over_time::ERRORS, Fold::Mean, error_lines(&self.timeline)),
+            plot(&of_errors, Fold::Mean, errors),
             plot(over_time::BACKLOG, Fold::Most, vec![one("waiting", backlog)]),
         ];
         let plots: String = plots.iter().map(Plot::to_html).collect();
@@ -101,6 +110,7 @@ impl Report {
             title: "Refusals and failures in all phases".into(),
             of: "status and code",
             series: vec!["answers".into()],
+            otherwise: "unknown",
             rows: rows.collect(),
         };
         let bars = bars.to_html();
@@ -127,12 +137,10 @@ fn phase_rows(name: &str, measured: &Measured) -> Vec<Vec<String>> {
     let figures = [measured.requests as f64, measured.seconds, measured.rate].map(grouped);
     let mut whole = vec![name.to_owned()];
     whole.extend(figures.into_iter().chain(took(&measured.latency_ms)));
-    whole.push(measured.answers());
     let operations =
         measured.by_operation.iter().map(|(name, Answered { answers, latency_ms, .. })| {
             let mut row = vec![format!("· {name}"), grouped(*answers as f64)];
             row.extend([String::new(), String::new()].into_iter().chain(took(latency_ms)));
-            row.push(String::new());
             row
         });
     std::iter::once(whole).chain(operations).collect()
@@ -163,13 +171,14 @@ fn error_lines(timeline: &[Second]) -> Vec<Line> {
 
 fn operations_section(operations: &BTreeMap<String, Operation>) -> String {
     let units = operations.iter().filter_map(|(name, operation)| {
-        let cost = operation.cost?;
+        let cost = operation.cost.filter(|cost| cost.read_units + cost.write_units > 0.0)?;
         Some((name.clone(), vec![Some(cost.read_units), Some(cost.write_units)]))
     });
     let bars = Bars {
         title: "Units of one request".into(),
         of: "operation",
         series: vec!["read units".into(), "write units".into()],
+        otherwise: "unknown",
         rows: units.collect(),
     };
     let rows = operations.iter().map(|(name, operation)| {
@@ -198,11 +207,12 @@ fn keys_section(keys: Option<&HotKeys>) -> String {
         return String::new();
     };
     let bars = |kind: &str, keys: &[HotKey]| {
-        let rows = keys.iter().map(|key| (key.name(), vec![Some(key.units)]));
+        let rows = keys.iter().map(|key| (key.name(), vec![Some(three_digits(key.units))]));
         let bars = Bars {
             title: format!("{kind} units of the hottest partition keys"),
             of: "table or index, key",
             series: vec!["units".into()],
+            otherwise: "unknown",
             rows: rows.collect(),
         };
         bars.to_html()

@@ -16,6 +16,9 @@ use super::partitions::{Access, Demand};
 /// Counters of a sketch. A key that took more than two of so many parts of all
 /// units is never missed.
 const COUNTERS: usize = 1_000;
+/// Where not every call is looked at, a key must have been seen so often: with
+/// eight, what it took is known to about a third.
+const LEAST_SEEN: u32 = 8;
 /// How many keys are named.
 const NAMED: usize = 10;
 
@@ -35,7 +38,9 @@ impl HotKeys {
 
     /// For calls each of which stands for so many.
     pub(super) fn one_call_in(one_call_in: u32) -> Self {
-        Self { one_call_in, reads: Sketch::new(COUNTERS), writes: Sketch::new(COUNTERS) }
+        let least_seen = if one_call_in == 1 { 1 } else { LEAST_SEEN };
+        let sketch = || Sketch::new(COUNTERS, least_seen);
+        Self { one_call_in, reads: sketch(), writes: sketch() }
     }
 
     /// Counts what a call took.
@@ -59,6 +64,7 @@ impl HotKeys {
 #[derive(Debug)]
 struct Sketch {
     most: usize,
+    least_seen: u32,
     counters: Vec<Counter>,
     /// Where each key's counter is.
     places: HashMap<Demand, usize>,
@@ -72,20 +78,27 @@ struct Counter {
     units: f64,
     /// What of it other keys may have taken.
     error: f64,
+    /// How often its key was seen.
+    seen: u32,
 }
 
 impl Sketch {
-    fn new(most: usize) -> Self {
-        Self { most, counters: Vec::new(), places: HashMap::new(), total: 0.0 }
+    fn new(most: usize, least_seen: u32) -> Self {
+        Self { most, least_seen, counters: Vec::new(), places: HashMap::new(), total: 0.0 }
     }
 
     fn add(&mut self, demand: &Demand, units: f64) {
         self.total += units;
         if let Some(place) = self.places.get(demand) {
-            self.counters[*place].units += units;
+            let counter = &mut self.counters[*place];
+            counter.units += units;
+            counter.seen += 1;
             return;
         }
-        let counter = |error: f64| Counter { demand: demand.clone(), units: error + units, error };
+        let counter = |error| {
+            let demand = demand.clone();
+            Counter { demand, units: error + units, error, seen: 1 }
+        };
         let mut place = self.counters.len();
         if place < self.most {
             self.counters.push(counter(0.0));
@@ -106,10 +119,8 @@ impl Sketch {
     /// what they took at least, the hottest first.
     fn hottest(&self) -> Vec<(&Demand, f64)> {
         let part = self.total / self.most as f64;
-        let keys = self.counters.iter().map(|counter| {
-            let Counter { demand, units, error } = counter;
-            (demand, units - error)
-        });
+        let seen = self.counters.iter().filter(|counter| counter.seen >= self.least_seen);
+        let keys = seen.map(|counter| (&counter.demand, counter.units - counter.error));
         let mut keys: Vec<_> = keys.filter(|(_, units)| *units > part).collect();
         keys.sort_by(|(a, a_units), (b, b_units)| {
             let by_units = b_units.total_cmp(a_units);
@@ -143,7 +154,7 @@ mod tests {
 
     #[test]
     fn few_keys_are_counted_exactly() {
-        let mut sketch = Sketch::new(10);
+        let mut sketch = Sketch::new(10, 1);
         for (key, units) in [("a", 1.0), ("b", 2.5), ("a", 3.0), ("c", 0.5)] {
             sketch.add(&demand(key), units);
         }
@@ -152,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_hot_key_is_found_among_many_in_bounded_memory() {
-        let mut sketch = Sketch::new(20);
+        let mut sketch = Sketch::new(20, 1);
         for n in 0..10_000 {
             sketch.add(&demand(&format!("cold {n}")), 1.0);
             if n % 5 == 0 {
@@ -169,20 +180,23 @@ mod tests {
 
     #[test]
     fn keys_that_take_the_same_are_not_hot() {
-        let mut sketch = Sketch::new(20);
+        let mut sketch = Sketch::new(20, 1);
         (0..1_000).for_each(|n| sketch.add(&demand(&format!("k{n}")), 2.0));
         assert_eq!(hottest(&sketch), []);
     }
 
     #[test]
-    fn a_call_that_stands_for_others_counts_as_often() {
+    fn a_call_that_stands_for_others_counts_as_often_and_seldom_ones_tell_nothing() {
         let mut keys = HotKeys::one_call_in(16);
-        keys.spent(&demand("a"), 2.0);
-        keys.spent(&Demand { access: Access::Read, ..demand("b") }, 0.5);
+        keys.spent(&demand("seldom"), 9.0);
+        for _ in 0..LEAST_SEEN {
+            keys.spent(&demand("often"), 2.0);
+            keys.spent(&Demand { access: Access::Read, ..demand("read") }, 0.5);
+        }
         let expected = json!({
             "one_call_in": 16,
-            "read": [{ "resource": "Things", "key": "b", "units": 8.0 }],
-            "write": [{ "resource": "Things", "key": "a", "units": 32.0 }],
+            "read": [{ "resource": "Things", "key": "read", "units": 64.0 }],
+            "write": [{ "resource": "Things", "key": "often", "units": 256.0 }],
         });
         assert_eq!(keys.to_json(), expected);
     }
