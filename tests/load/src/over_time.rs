@@ -14,6 +14,14 @@ pub(crate) const ERRORS: &str = "Errors a second";
 /// What is drawn of [`depths`].
 pub(crate) const BACKLOG: &str = "Backlog: records in streams and messages in queues";
 
+/// What is drawn, in a sentence.
+pub(crate) fn what(phase: &str) -> String {
+    format!(
+        "The {phase} phase, second by second, the last of which is seldom whole. A backlog is \
+         followed until everything is told."
+    )
+}
+
 /// Seconds and values.
 pub(crate) type Points = Vec<(f64, Option<f64>)>;
 

@@ -8,6 +8,8 @@ use crate::page::{Bars, Fold, Line, Plot, escape, note, page, table};
 use crate::record::{Second, three_digits};
 use crate::status::{HotKey, HotKeys};
 
+/// The head of the ratios, which stays in one line.
+const RATIO: &str = "b\u{a0}÷\u{a0}a";
 /// What stands for a key that only the other run names.
 const LESS: &str = "not among the hottest";
 
@@ -64,8 +66,7 @@ impl Comparison {
             return plots;
         }
         let phase = self.a.phases.first().map_or("", |phase| phase.name.as_str());
-        let what = format!("The {phase} phase, second by second; the last one is seldom whole.");
-        format!("<h2>Over time</h2>\n{}{plots}", note(&what))
+        format!("<h2>Over time</h2>\n{}{plots}", note(&over_time::what(phase)))
     }
 
     fn figures_section(&self) -> String {
@@ -75,7 +76,7 @@ impl Comparison {
                 vec![name.clone(), shown(*a), shown(*b), shown(figure.ratio())]
             });
             let rows: Vec<Vec<String>> = rows.collect();
-            let figures = table(&[&group.name, "a", "b", "b ÷ a"], &rows, false);
+            let figures = table(&[&group.name, "a", "b", RATIO], &rows, false);
             let drawn = match group.name.as_str() {
                 "errors" => {
                     beside("Errors in all phases", "status and code", NOTHING, group.figures)

@@ -92,8 +92,7 @@ impl Report {
             return plots;
         }
         let phase = self.phases.first().map_or("", |phase| phase.name);
-        let what = format!("The {phase} phase, second by second; the last one is seldom whole.");
-        format!("<h2>Over time</h2>\n{}{plots}", note(&what))
+        format!("<h2>Over time</h2>\n{}{plots}", note(&over_time::what(phase)))
     }
 
     fn marks(&self) -> Vec<Mark> {
