@@ -10,8 +10,9 @@ use super::{escape, figure, grouped, legend, table};
 const MOST_TICKS: f64 = 5.0;
 /// Both sides of the box that the lines are drawn in.
 const BOX: f64 = 1000.0;
-/// The most points of a line: a phone is not much wider.
-const MOST_POINTS: u64 = 360;
+/// The most points of a line: more are a blot on a phone, which is some 300
+/// pixels wide.
+const MOST_POINTS: u64 = 120;
 /// The most rows of the table.
 const MOST_ROWS: u64 = 60;
 
@@ -315,14 +316,12 @@ mod tests {
         let points: Vec<_> = (0..3_600_u32).map(|s| (f64::from(s), Some(f64::from(s)))).collect();
         let mean = plot(&points);
         let (width, lines) = mean.folded(3_599.0, MOST_POINTS);
-        assert_eq!(
-            (width, lines[0].points.len(), lines[0].points[1]),
-            (10, 360, (10.0, Some(14.5)))
-        );
-        assert!(mean.to_html().contains("Events &amp; more, each point the mean of 10 s"));
+        let points = &lines[0].points;
+        assert_eq!((width, points.len(), points[1]), (30, 120, (30.0, Some(44.5))));
+        assert!(mean.to_html().contains("Events &amp; more, each point the mean of 30 s"));
         assert_eq!(mean.table(3_599.0).matches("<tr>").count(), 61);
         let most = Plot { fold: Fold::Most, ..mean };
-        assert_eq!(most.folded(3_599.0, MOST_POINTS).1[0].points[1], (10.0, Some(19.0)));
+        assert_eq!(most.folded(3_599.0, MOST_POINTS).1[0].points[1], (30.0, Some(59.0)));
     }
 
     #[test]
