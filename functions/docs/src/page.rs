@@ -12,7 +12,7 @@ const DEEPEST: usize = 6;
 /// The page of a document.
 pub(crate) fn of(document: &Value) -> String {
     let title = text(&document["info"]["title"]);
-    let about = text(&document["info"]["description"]);
+    let about = prose(&document["info"]["description"]);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
@@ -21,7 +21,7 @@ pub(crate) fn of(document: &Value) -> String {
          <p>For machines: <a href=\"openapi.json\">openapi.json</a></p></header><main>"
     );
     for tag in each(&document["tags"]) {
-        let (name, about) = (text(&tag["name"]), text(&tag["description"]));
+        let (name, about) = (text(&tag["name"]), prose(&tag["description"]));
         add(&mut page, format_args!("<section><h2 id=\"{name}\">{name}</h2><p>{about}</p>"));
         for (path, methods) in fields(&document["paths"]) {
             for (method, operation) in fields(methods) {
@@ -37,7 +37,7 @@ pub(crate) fn of(document: &Value) -> String {
 }
 
 fn show(page: &mut String, document: &Value, method: &str, path: &str, operation: &Value) {
-    let (id, summary) = (text(&operation["operationId"]), text(&operation["summary"]));
+    let (id, summary) = (text(&operation["operationId"]), prose(&operation["summary"]));
     add(
         page,
         format_args!(
@@ -45,7 +45,7 @@ fn show(page: &mut String, document: &Value, method: &str, path: &str, operation
              </summary><p>{}</p>",
             method.to_uppercase(),
             escaped(path),
-            text(&operation["description"]),
+            prose(&operation["description"]),
         ),
     );
     let parameters: Vec<Row> =
@@ -59,7 +59,7 @@ fn show(page: &mut String, document: &Value, method: &str, path: &str, operation
         contents(page, document, &operation["requestBody"]["content"]);
     }
     for (status, answer) in fields(&operation["responses"]) {
-        let about = text(&answer["description"]);
+        let about = prose(&answer["description"]);
         add(page, format_args!("<h3>{status}</h3><p>{about}</p>"));
         contents(page, document, &answer["content"]);
     }
@@ -102,7 +102,7 @@ fn table(page: &mut String, rows: &[Row]) {
     }
     page.push_str("<table>");
     for Row { name, kind, about } in rows {
-        let (name, kind, about) = (escaped(name), escaped(kind), escaped(about));
+        let (name, kind, about) = (escaped(name), escaped(kind), with_code(&escaped(about)));
         add(page, format_args!("<tr><th>{name}</th><td>{kind} <small>{about}</small></td></tr>"));
     }
     page.push_str("</table>");
@@ -204,6 +204,23 @@ fn text(value: &Value) -> String {
     escaped(value.as_str().unwrap_or_default())
 }
 
+/// A text of the document that may have code in it.
+fn prose(value: &Value) -> String {
+    with_code(&text(value))
+}
+
+/// What stands between backticks, as code, which the document means by them.
+fn with_code(html: &str) -> String {
+    let parts: Vec<&str> = html.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return html.to_owned(); // one of them has no other
+    }
+    let parts = parts.into_iter().enumerate().map(|(place, part)| {
+        if place.is_multiple_of(2) { part.to_owned() } else { format!("<code>{part}</code>") }
+    });
+    parts.collect()
+}
+
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
@@ -229,6 +246,13 @@ mod tests {
     #[test]
     fn what_the_document_says_cannot_become_markup() {
         assert_eq!(escaped("<b a=\"&\">"), "&lt;b a=&quot;&amp;&quot;&gt;");
+    }
+
+    #[test]
+    fn backticks_make_code_of_what_stands_between_them() {
+        assert_eq!(with_code("from `a` to `z`"), "from <code>a</code> to <code>z</code>");
+        assert_eq!((with_code("a ` b").as_str(), with_code("").as_str()), ("a ` b", ""));
+        assert_eq!(prose(&"`<b>`".into()), "<code>&lt;b&gt;</code>");
     }
 
     #[test]

@@ -265,6 +265,7 @@ impl<'a> Attempt<'a> {
         if !looks::is_shared(&course) {
             return looks::look(self.app, &course, Read::Consistent).await;
         }
+        looks::keep_apart(self.app).await;
         loop {
             if let Some(look) = looks::look_for_all(self.app, &course, after).await? {
                 return Ok(look);

@@ -7,6 +7,7 @@
 //! others, who wait for what it saw.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use platform::cache::Cache;
 use platform::clock::Instant;
@@ -19,8 +20,17 @@ use crate::ids::CourseId;
 use crate::seats::Stripe;
 use crate::{TABLE, keys};
 
-/// How long a look at the stripes is remembered, in milliseconds.
+/// How long a look at the stripes is remembered at most, in milliseconds.
 pub const LOOK_LIFETIME_MS: i64 = 1_000;
+
+/// By up to so many milliseconds it is forgotten earlier, at random: so the first
+/// one looks again before all others have to.
+pub const EARLIER_MS: i64 = 300;
+
+/// Before looking at all, environments wait up to so many milliseconds, at random:
+/// a thousand that want to look at the same moment would use up the 1,000 write
+/// units a second that the partition of the turn has.
+const APART_MS: u64 = 100;
 
 /// How many stripes the first looks take in, before one takes in all.
 const SAMPLES: [usize; 2] = [16, 64];
@@ -66,8 +76,13 @@ pub fn remembered(app: &App, course: CourseId) -> Option<Arc<Look>> {
 
 fn remember(app: &App, course: CourseId, look: Look) -> Arc<Look> {
     let look = Arc::new(look);
-    app.memory::<Looks>().0.put(course, look.at, Arc::clone(&look));
+    let at = look.at.plus_millis(-earlier_ms(app));
+    app.memory::<Looks>().0.put(course, at, Arc::clone(&look));
     look
+}
+
+fn earlier_ms(app: &App) -> i64 {
+    i64::try_from(app.random_below(EARLIER_MS.unsigned_abs())).unwrap_or(EARLIER_MS)
 }
 
 /// Looks at every stripe of `course`, and remembers it for a second.
@@ -117,14 +132,14 @@ async fn look_at_some(
 ) -> Result<Arc<Look>, Problem> {
     let (at, id) = (app.clock.now(), course.course_id);
     let mut keys: Vec<Key> = numbers.map(|number| keys::seats(id, number)).collect();
-    if is_shared(course) {
+    if is_shared(course) && keys.len() == SAMPLES[0] {
         keys.push(keys::look(id));
     }
     let mut stripes = Vec::with_capacity(keys.len());
     for item in app.table(TABLE).batch_get(keys, Read::Eventual).await? {
         if Key::of(&item) != Some(keys::look(id)) {
             stripes.push(Stripe::from_item(item)?);
-        } else if let Some(look) = Shared::from_item(item)?.look(at) {
+        } else if let Some(look) = Shared::from_item(item)?.look(app, at) {
             return Ok(remember(app, id, look));
         }
     }
@@ -153,13 +168,19 @@ impl Shared {
         platform::table::read(item)
     }
 
-    /// What was seen, if that was within the last second of `now`. A time to come,
-    /// by a clock that is ahead, counts no longer.
-    fn look(&self, now: Instant) -> Option<Look> {
-        let is_recent = now.as_millis().abs_diff(self.looked_at_ms) < LOOK_LIFETIME_MS as u64;
+    /// What was seen, if that was within the last second of `now` or a little less.
+    /// A time to come, by a clock that is ahead, counts no longer.
+    fn look(&self, app: &App, now: Instant) -> Option<Look> {
+        let lifetime_ms = (LOOK_LIFETIME_MS - earlier_ms(app)).unsigned_abs();
+        let is_recent = now.as_millis().abs_diff(self.looked_at_ms) < lifetime_ms;
         let at = Instant::from_millis(self.looked_at_ms);
         is_recent.then(|| Look { stripes: self.free.clone(), is_complete: true, at })
     }
+}
+
+/// Lets a moment pass, another one in each environment.
+pub async fn keep_apart(app: &App) {
+    tokio::time::sleep(Duration::from_millis(app.random_below(APART_MS))).await;
 }
 
 /// What was seen of all stripes of `course` after `after`, by another environment
@@ -172,10 +193,10 @@ pub async fn look_for_all(
     let (now, id) = (app.clock.now(), course.course_id);
     let item = app.table(TABLE).get(keys::look(id), Read::Eventual).await?;
     let shared = item.map(Shared::from_item).transpose()?.unwrap_or_default();
-    if let Some(look) = shared.look(now).filter(|look| look.at > after) {
+    if let Some(look) = shared.look(app, now).filter(|look| look.at > after) {
         return Ok(Some(remember(app, id, look)));
     }
-    let is_taken = now.as_millis().abs_diff(shared.looking_since_ms) < TURN_MS as u64;
+    let is_taken = now.as_millis().abs_diff(shared.looking_since_ms) < TURN_MS.unsigned_abs();
     if is_taken || !take_turn(app, id, &shared, now).await? {
         return Ok(None);
     }

@@ -414,6 +414,11 @@ impl<'a> Table<'a> {
             let trouble = match cancelled(&error) {
                 Some(reasons) => match verdict(reasons) {
                     Ok(cause) => Trouble::Throttled(cause),
+                    // What it met may be its own earlier sending: only the token can
+                    // tell what became of that.
+                    Err(WriteError::Conflict(_)) if unknown.is_some() => {
+                        Trouble::Throttled("a conflict after a lost answer".to_owned())
+                    }
                     Err(definite) => return Err(definite),
                 },
                 None => self.trouble(&error),

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -25,7 +25,7 @@ const STALLED_AFTER: Duration = Duration::from_secs(200);
 const NOISE: f64 = 10.0;
 
 /// What waited in one second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Depth {
     /// Which second of the run.
     pub(crate) second: u64,

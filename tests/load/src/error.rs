@@ -82,6 +82,33 @@ pub(crate) enum Error {
     /// The relay cannot be measured.
     #[error("cannot measure the relay: {0}")]
     Relay(String),
+    /// A file to compare cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// A file to compare is something else.
+    #[error(
+        "{} is no report of cargo load ({error}): make one with `cargo load <scenario> --json FILE`",
+        path.display()
+    )]
+    NoReport {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// Two files are of different scenarios.
+    #[error("{a_is} and {b_is}: only runs of the same scenario can be compared")]
+    OtherScenario {
+        /// Which file is of which scenario.
+        a_is: String,
+        /// And the other one.
+        b_is: String,
+    },
     /// The report cannot be written.
     #[error("cannot write the report to {}: {error}", path.display())]
     Write {
@@ -93,6 +120,14 @@ pub(crate) enum Error {
     /// The terminal is gone, or there is no room for a folder.
     #[error("the system refuses: {0}")]
     System(#[from] std::io::Error),
+}
+
+impl Error {
+    /// Whether what was asked for can never be done, as opposed to a run that
+    /// failed.
+    pub(crate) fn is_wrong_usage(&self) -> bool {
+        matches!(self, Self::Read { .. } | Self::NoReport { .. } | Self::OtherScenario { .. })
+    }
 }
 
 impl From<goose::GooseError> for Error {

@@ -33,11 +33,7 @@ impl Invariant {
 
     /// What became of it, in a word.
     pub(crate) fn verdict(&self) -> &'static str {
-        match self.held {
-            Some(true) => "held",
-            Some(false) => "BROKEN",
-            None => "unknown",
-        }
+        verdict(self.held)
     }
 
     /// An invariant that holds unless somebody or something breaks it. Of
@@ -55,6 +51,15 @@ impl Invariant {
         let more = if broken.len() > NAMED { "; …" } else { "" };
         let detail = format!("{} broken: {}{more}", broken.len(), named.join("; "));
         Self::new(name, false, detail)
+    }
+}
+
+/// What became of an invariant, in a word.
+pub(crate) fn verdict(held: Option<bool>) -> &'static str {
+    match held {
+        Some(true) => "held",
+        Some(false) => "BROKEN",
+        None => "unknown",
     }
 }
 

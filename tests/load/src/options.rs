@@ -61,6 +61,12 @@ const MOST_RATE: u32 = 100_000;
 /// The most changes of one `relay` run.
 const MOST_EVENTS: usize = 1_000_000;
 
+/// What `compare` exits with.
+const COMPARE_EXITS: &str = "\
+Exits with 0 if every invariant of both runs held, however their figures compare; with 1 if one is
+broken in either, since the figures of a run that lost something count for nothing; and with 2 if a
+file is no report, or the two are of different scenarios.";
+
 /// Sends load to hotseat and checks what must be true afterwards.
 #[derive(Debug, Parser)]
 #[command(name = "cargo load", bin_name = "cargo load")]
@@ -89,6 +95,9 @@ pub(crate) enum Scenario {
     Relay(Relay),
     /// All five systems at once in simulated time, with failures and deaths.
     Hour(Hour),
+    /// Compares two runs of a scenario by their JSON reports: b ÷ a.
+    #[command(after_help = COMPARE_EXITS)]
+    Compare(Compare),
     /// Serves a local cloud to the process that started this one.
     #[command(name = child::COMMAND, hide = true)]
     ServeCloud(Serve),
@@ -220,6 +229,20 @@ pub(crate) struct Hour {
     pub(crate) common: Common,
 }
 
+/// What is compared, and where that is written to.
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The JSON report of the run to compare with
+    #[arg(value_name = "A.json")]
+    pub(crate) a: PathBuf,
+    /// That of the run to compare
+    #[arg(value_name = "B.json")]
+    pub(crate) b: PathBuf,
+    /// Writes the comparison to this file as a page with both runs in the same plots
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
 /// Options of every scenario.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
@@ -279,7 +302,7 @@ impl Options {
             Scenario::Herd(options) => Some(&options.common),
             Scenario::Relay(options) => Some(&options.common),
             Scenario::Hour(options) => Some(&options.common),
-            Scenario::ServeCloud(_) => None,
+            Scenario::Compare(_) | Scenario::ServeCloud(_) => None,
         }
     }
 
@@ -300,7 +323,8 @@ impl Options {
             | Scenario::TicketOpen(_)
             | Scenario::Herd(_)
             | Scenario::Relay(_)
-            | Scenario::Hour(_) => None,
+            | Scenario::Hour(_)
+            | Scenario::Compare(_) => None,
         }
     }
 
@@ -314,7 +338,7 @@ impl Options {
             Scenario::Herd(herd) => herd.common.check(herd.users()),
             Scenario::Relay(relay) => relay.check(),
             Scenario::Hour(hour) => hour.check(),
-            Scenario::ServeCloud(_) => Ok(()),
+            Scenario::Compare(_) | Scenario::ServeCloud(_) => Ok(()),
         }
     }
 }
@@ -593,6 +617,8 @@ mod tests {
             "home --aws-limits --users 10",
             "popular-posts --aws-limits=partitions=40,lost=0.01",
             "herd queue --simulate --users 20000 --stripes 8 --no-events",
+            "compare a.json b.json",
+            "compare a.json b.json --html page.html",
             "hour --minutes 2 --seed 1 --aws-limits=lost=0.02 --json r.json",
         ] {
             assert!(parse(good).is_ok(), "{good}: {:?}", parse(good));
@@ -639,6 +665,8 @@ mod tests {
             ("relay --url http://x", "leave --url"),
             ("relay --users 5", "leave --url"),
             ("relay --simulate", "leave --url"),
+            ("compare a.json", "<B.json>"),
+            ("compare a.json b.json c.json", "unexpected argument"),
             ("hour --minutes 1", "2..=600"),
             ("hour --users 5", "leave --url"),
             ("hot-course --simulate --url http://x", "cannot be used with"),

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::call::{Answer, Lost};
@@ -40,12 +40,20 @@ pub(crate) struct Samples {
     first_sent: Option<Instant>,
     last_answered: Option<Instant>,
     seconds: Vec<Second>,
-    /// Latencies of the second that is not over yet, in microseconds.
-    this_second_us: Vec<u64>,
+    this_second: Unfinished,
+}
+
+/// The second that is not over yet.
+#[derive(Clone, Default)]
+struct Unfinished {
+    /// Latencies in microseconds.
+    latencies_us: Vec<u64>,
+    /// What else is in [`Second::errors`].
+    errors: BTreeMap<String, u64>,
 }
 
 /// One second of a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Second {
     /// Which: 0 is the first.
     pub(crate) second: usize,
@@ -55,10 +63,19 @@ pub(crate) struct Second {
     pub(crate) p50_ms: Option<f64>,
     /// 95 of 100 did.
     pub(crate) p95_ms: Option<f64>,
+    /// 99 of 100 did.
+    pub(crate) p99_ms: Option<f64>,
+    /// Refusals and failures by status and code, and requests whose answer was
+    /// given up in it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) errors: BTreeMap<String, u64>,
 }
 
+/// What requests without an answer are called among the errors.
+pub(crate) const NO_ANSWER: &str = "no answer";
+
 /// Percentiles in milliseconds, with three significant digits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Latency {
     /// Half of the answers came within this.
     pub(crate) p50: f64,
@@ -86,7 +103,7 @@ impl Recorder {
             first_sent: None,
             last_answered: None,
             seconds: Vec::new(),
-            this_second_us: Vec::new(),
+            this_second: Unfinished::default(),
         })))
     }
 
@@ -102,21 +119,23 @@ impl Recorder {
         let mut samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *samples.operations.entry(operation).or_default() += 1;
         samples.first_sent = Some(samples.first_sent.map_or(sent, |first| first.min(sent)));
+        samples.close_seconds_before(answered);
         match outcome {
             Ok(answer) => {
                 samples.last_answered = Some(answered);
                 let took_us = u64::try_from((answered - sent).as_micros()).unwrap_or(LONGEST_US);
                 samples.latency_us.saturating_record(took_us);
                 samples.histogram_of(operation).saturating_record(took_us);
-                samples.close_seconds_before(answered);
-                samples.this_second_us.push(took_us);
+                samples.this_second.latencies_us.push(took_us);
                 *samples.statuses.entry(answer.status).or_default() += 1;
                 if let Some(code) = code {
+                    samples.this_second.erred(problem_name(answer.status, &code));
                     *samples.problems.entry((answer.status, code)).or_default() += 1;
                 }
             }
             Err(Lost(cause)) => {
                 samples.lost += 1;
+                samples.this_second.erred(NO_ANSWER.to_owned());
                 // A cause ends in what caused it.
                 let bottom = cause.rsplit(": ").next().unwrap_or_default();
                 *samples.losses.entry(bottom.to_owned()).or_default() += 1;
@@ -194,8 +213,8 @@ impl Samples {
     /// Second by second, the last one included that is not over yet.
     pub(crate) fn seconds(&self) -> Vec<Second> {
         let mut seconds = self.seconds.clone();
-        if !self.this_second_us.is_empty() {
-            seconds.push(Second::of(seconds.len(), self.this_second_us.clone()));
+        if !self.this_second.is_empty() {
+            seconds.push(self.this_second.clone().end(seconds.len()));
         }
         seconds
     }
@@ -210,8 +229,8 @@ impl Samples {
         let since_first = self.first_sent.map_or(Duration::ZERO, |first| now - first);
         let over = usize::try_from(since_first.as_secs()).unwrap_or(usize::MAX);
         while self.seconds.len() < over {
-            let latencies_us = std::mem::take(&mut self.this_second_us);
-            self.seconds.push(Second::of(self.seconds.len(), latencies_us));
+            let second = std::mem::take(&mut self.this_second).end(self.seconds.len());
+            self.seconds.push(second);
         }
     }
 }
@@ -229,14 +248,30 @@ impl Latency {
     }
 }
 
-impl Second {
-    fn of(second: usize, mut latencies_us: Vec<u64>) -> Self {
+/// What a problem is called among the errors.
+pub(crate) fn problem_name(status: u16, code: &str) -> String {
+    format!("{status} {code}")
+}
+
+impl Unfinished {
+    fn is_empty(&self) -> bool {
+        self.latencies_us.is_empty() && self.errors.is_empty()
+    }
+
+    fn erred(&mut self, error: String) {
+        *self.errors.entry(error).or_default() += 1;
+    }
+
+    /// Works out what it was.
+    fn end(self, second: usize) -> Second {
+        let Self { mut latencies_us, errors } = self;
         latencies_us.sort_unstable();
         let at = |percent: usize| {
             let rank = (latencies_us.len() * percent).div_ceil(100).max(1);
             latencies_us.get(rank - 1).copied().map(ms)
         };
-        Self { second, answers: latencies_us.len(), p50_ms: at(50), p95_ms: at(95) }
+        let answers = latencies_us.len();
+        Second { second, answers, p50_ms: at(50), p95_ms: at(95), p99_ms: at(99), errors }
     }
 }
 
@@ -318,16 +353,31 @@ mod tests {
         let sent = Instant::now() - Duration::from_millis(40);
         recorder.record("enroll", sent, &answer(201, ""));
         let seconds = recorder.samples().seconds();
-        let second = |second, answers, p50_ms, p95_ms| Second { second, answers, p50_ms, p95_ms };
+        let all = |second: &Second| (second.answers, second.p50_ms, second.p95_ms, second.p99_ms);
         assert_eq!(
-            seconds,
+            seconds.iter().map(all).collect::<Vec<_>>(),
             [
-                second(0, 20, Some(100.0), Some(190.0)),
-                second(1, 0, None, None),
-                second(2, 1, Some(40.0), Some(40.0)),
+                (20, Some(100.0), Some(190.0), Some(200.0)),
+                (0, None, None, None),
+                (1, Some(40.0), Some(40.0), Some(40.0)),
             ]
         );
         assert_eq!(recorder.samples().mean_latency_ms(), 102.0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_second_has_its_errors_by_code() {
+        let recorder = Recorder::new().unwrap();
+        let start = Instant::now();
+        let full = answer(409, r#"{"code":"COURSE_FULL"}"#);
+        recorder.record("enroll", start, &full);
+        recorder.record("enroll", start, &full);
+        tokio::time::advance(Duration::from_millis(1_500)).await;
+        recorder.record("enroll", start, &Err(Lost("reset".into())));
+        let seconds = recorder.samples().seconds();
+        let errors: Vec<_> = seconds.into_iter().map(|second| second.errors).collect();
+        let (full, lost) = ("409 COURSE_FULL".to_owned(), NO_ANSWER.to_owned());
+        assert_eq!(errors, [[(full, 2)].into(), [(lost, 1)].into()]);
     }
 
     #[tokio::test]

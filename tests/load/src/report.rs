@@ -2,7 +2,6 @@
 //! terminal.
 
 mod html;
-mod plot;
 mod text;
 
 use std::collections::BTreeMap;
@@ -16,9 +15,9 @@ use crate::backlog::{Depth, Growth};
 use crate::cloud::Events;
 use crate::error::Error;
 use crate::invariants::Invariant;
-use crate::record::{Latency, Samples, Second, per_second, three_digits};
+use crate::record::{Latency, NO_ANSWER, Samples, Second, per_second, problem_name, three_digits};
 use crate::scenarios::relay::Relayed;
-use crate::status::{Cost, Limited, Usage};
+use crate::status::{Cost, HotKeys, Limited, Usage};
 
 /// A named part of a run, as it was recorded.
 pub(crate) struct Phase {
@@ -67,6 +66,9 @@ pub(crate) struct Report {
     /// What they did from the beginning to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limited: Option<Limited>,
+    /// Partition keys that took most. `None` without a status page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hottest_keys: Option<HotKeys>,
     /// What must be true.
     pub(crate) invariants: Vec<Invariant>,
     /// The peer, if it was asked for.
@@ -267,8 +269,8 @@ impl From<&Samples> for Measured {
     fn from(samples: &Samples) -> Self {
         let statuses = samples.statuses.iter().map(|(status, n)| (status.to_string(), *n));
         let problems = samples.problems.iter();
-        let problems = problems.map(|((status, code), n)| (format!("{status} {code}"), *n));
-        let lost = (samples.lost > 0).then(|| ("no answer".to_owned(), samples.lost));
+        let problems = problems.map(|((status, code), n)| (problem_name(*status, code), *n));
+        let lost = (samples.lost > 0).then(|| (NO_ANSWER.to_owned(), samples.lost));
         let mut by_operation = samples.latency_by_operation();
         if by_operation.len() < 2 {
             by_operation.clear();
@@ -351,13 +353,14 @@ impl Report {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::call::Answer;
     use crate::record::Recorder;
+    use crate::status::HotKey;
 
     /// A report that has everything.
-    pub(super) fn report() -> Report {
+    pub(crate) fn report() -> Report {
         let recorder = Recorder::new().unwrap();
         for status in [201, 201, 409] {
             let answer = Answer { status, body: br#"{"code":"SCHEDULE_CONFLICT"}"#.to_vec() };
@@ -388,6 +391,7 @@ mod tests {
             timeline: samples.seconds(),
             limits: None,
             limited: None,
+            hottest_keys: Some(hottest_keys()),
             invariants: vec![
                 Invariant::new("schedules per account = 201s", false, "2 of 3".into()),
                 Invariant::unchecked("one reminder per schedule", "no table"),
@@ -417,6 +421,19 @@ mod tests {
                 kill: Some(Kill { second: 2, down_seconds: 0.4, unanswered: 5 }),
                 ..Details::default()
             },
+        }
+    }
+
+    fn hottest_keys() -> HotKeys {
+        let key = |resource: &str, key: &str, units| HotKey {
+            resource: resource.into(),
+            key: key.into(),
+            units,
+        };
+        HotKeys {
+            one_call_in: 16,
+            read: vec![key("Schedule/ByStart", "m1", 48.0)],
+            write: vec![key("Schedule", "a-1", 12_000.5), key("Schedule", "<b>", 32.0)],
         }
     }
 

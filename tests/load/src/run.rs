@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::ceiling;
 use crate::child::Serve;
 use crate::cloud::Cloud;
+use crate::compare;
 use crate::error::Error;
 use crate::options::{
     Common, Herd, Home, HotCourse, Hour, MixedFlow, Options, PopularPosts, Scenario, TicketOpen,
@@ -29,6 +30,9 @@ const CEILING_GOAL: f64 = 0.6;
 
 /// Runs what was asked for and reports. `false` when an invariant is broken.
 pub(crate) async fn run(options: Options) -> Result<bool, Error> {
+    if let Scenario::Compare(options) = &options.scenario {
+        return compare::run(options);
+    }
     let Some(common) = options.common() else {
         return Ok(true); // it has been served already
     };
@@ -45,7 +49,7 @@ pub(crate) async fn run(options: Options) -> Result<bool, Error> {
         Scenario::Herd(options) => herd(options, seed).await?,
         Scenario::Relay(options) => relay::run(options, seed).await?,
         Scenario::Hour(options) => hour_of_all(options, seed).await?,
-        Scenario::ServeCloud(_) => return Ok(true),
+        Scenario::Compare(_) | Scenario::ServeCloud(_) => return Ok(true),
     };
     report.print(&mut std::io::stdout().lock())?;
     if let Some(path) = &common.json {
@@ -222,6 +226,7 @@ fn report(
         timeline,
         limits: cloud.limits().map(ToString::to_string),
         limited: status.as_ref().and_then(|(before, after)| after.limited_since(before)),
+        hottest_keys: status.as_ref().and_then(|(_, after)| after.hottest_keys.clone()),
         invariants,
         peer: None,
         ceiling: None,

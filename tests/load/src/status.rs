@@ -32,6 +32,8 @@ pub(crate) struct Status {
     stream_lag: BTreeMap<String, Lag>,
     #[serde(default)]
     limits: Option<Limited>,
+    #[serde(default)]
+    pub(crate) hottest_keys: Option<HotKeys>,
 }
 
 /// What the limits of the real services did.
@@ -49,11 +51,21 @@ pub(crate) struct Limited {
     pub(crate) errors: u64,
     /// Answers that came late.
     pub(crate) slow: u64,
-    /// Keys that took most since the cloud started.
-    pub(crate) hottest_keys: Vec<HotKey>,
     /// Units of each partition.
     #[serde(skip_serializing)]
     partitions: BTreeMap<String, f64>,
+}
+
+/// The partition keys that took most since the cloud started: each more than a
+/// thousandth of all units.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct HotKeys {
+    /// One call in so many was looked at, and stands for the others.
+    pub(crate) one_call_in: u32,
+    /// Those that were read.
+    pub(crate) read: Vec<HotKey>,
+    /// Those that were written.
+    pub(crate) write: Vec<HotKey>,
 }
 
 /// A partition key that took much.
@@ -61,12 +73,34 @@ pub(crate) struct Limited {
 pub(crate) struct HotKey {
     /// The table or the index.
     pub(crate) resource: String,
-    /// `read` or `write`.
-    pub(crate) access: String,
     /// The key.
     pub(crate) key: String,
     /// What it took.
     pub(crate) units: f64,
+}
+
+impl HotKeys {
+    /// How they were found, in a sentence.
+    pub(crate) fn how(&self) -> String {
+        let seen = match self.one_call_in {
+            1 => "Every call was looked at.".to_owned(),
+            n => format!(
+                "Estimated from one call in {n}, in which the units of indexes count as the \
+                 table's; under --aws-limits every call is looked at."
+            ),
+        };
+        format!(
+            "Keys that took more than a thousandth of all units since the cloud started, setting \
+             up and reading back included. {seen}"
+        )
+    }
+}
+
+impl HotKey {
+    /// Where it is, and the key.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.resource, self.key)
+    }
 }
 
 impl Limited {
@@ -88,7 +122,6 @@ impl Limited {
             lost: self.lost - earlier.lost.min(self.lost),
             errors: self.errors - earlier.errors.min(self.errors),
             slow: self.slow - earlier.slow.min(self.slow),
-            hottest_keys: self.hottest_keys.clone(),
             partitions: partitions.collect(),
         }
     }

@@ -68,6 +68,7 @@ fn wrong_usage_exits_with_2_and_says_what_is_wanted() {
         (&["relay", "--users", "5"], "leave --url"),
         (&["hot-course", "--users", "20000"], "at most 19000"),
         (&["popular-posts", "--hot", "80"], "from 0 to 1"),
+        (&["compare", "/no/such/a.json", "/no/such/b.json"], "cannot read /no/such/a.json"),
         (&["sleep"], "unrecognized subcommand"),
     ] {
         let output = load(arguments);
@@ -135,6 +136,47 @@ fn a_small_mixed_flow_keeps_every_promise_and_reports_it() {
         text.contains("one reminder per schedule") && page.contains("one reminder per schedule")
     );
     assert!(page.contains("<svg") && !page.contains("class=\"BROKEN\""), "rate {rate}");
+}
+
+#[test]
+fn two_runs_are_compared_and_other_files_are_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let (a, b, home, page) = (path("a.json"), path("b.json"), path("h.json"), path("page.html"));
+    for (json, seed) in [(&a, "1"), (&b, "2")] {
+        let size = "hot-course --simulate --students 40 --seats 20 --users 20 --seed";
+        let mut arguments: Vec<&str> = size.split(' ').collect();
+        arguments.extend([seed, "--json", json]);
+        assert_eq!(load(&arguments).status.code(), Some(0));
+    }
+    let compare = |arguments: &[&str]| {
+        let output = load(&[&["compare"], arguments].concat());
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let (code, text) = compare(&[&a, &b, "--html", &page]);
+    assert_eq!(code, Some(0), "{text}");
+    for part in ["hot-course, b ÷ a", "seed (1; 2)", "409 COURSE_FULL", "enroll: write units"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let html = std::fs::read_to_string(&page).expect("the page");
+    assert!(html.contains("key-2\">b</span>") && html.contains("hottest partition keys"));
+
+    let mut report: Value =
+        serde_json::from_slice(&std::fs::read(&b).expect("the report")).expect("JSON");
+    report["invariants"][0]["held"] = false.into();
+    std::fs::write(&b, report.to_string()).expect("it is written");
+    let (code, text) = compare(&[&a, &b]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("held     BROKEN"), "{text}");
+
+    report["scenario"] = "home".into();
+    std::fs::write(&home, report.to_string()).expect("it is written");
+    for (other, why) in [(&home, "of the same scenario"), (&page, "is no report of cargo load")] {
+        let (code, text) = compare(&[&a, other]);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains(why) && !text.contains("b ÷ a"), "{text}");
+    }
 }
 
 const RANKING: &str = "the ranking costs eight queries a second and environment";

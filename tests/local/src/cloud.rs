@@ -18,7 +18,7 @@ use crate::dynamodb::{Embedded, StorageError};
 use crate::faults::Layer;
 use crate::gateway::{self, MOST_BODY_BYTES, RequestIds};
 use crate::key::{DevKey, KeyError};
-use crate::limits::{Limited, LimitedQueue, Limits};
+use crate::limits::{Limited, LimitedQueue, Limits, Sampled};
 use crate::link::Link;
 use crate::permissions::{self, Denied};
 use crate::pool::{Ground, Life, Pool};
@@ -147,7 +147,7 @@ struct Inner {
     links: Links,
     /// The same without limits.
     unlimited: Links,
-    limited: Option<Arc<Limited>>,
+    watched: Watched,
     queues: Arc<Queues>,
     denied: Denied,
     life: Life,
@@ -205,7 +205,7 @@ impl Cloud {
         let mut random = fastrand::Rng::with_seed(seed);
         let secrets = Secrets::of(functions.iter().map(|(declared, _)| *declared), &key);
         let unlimited = Links { dynamodb: link, sqs: queue_link, secrets: Arc::new(secrets) };
-        let (links, limited) = limit(&unlimited, options.limits.as_ref(), template, seed);
+        let (links, watched) = limit(&unlimited, options.limits.as_ref(), template, seed);
         let life = Life::default();
         let (denied, record) = (Denied::default(), permissions::record()?);
         let pools = functions.iter().map(|(declared, function)| {
@@ -246,7 +246,7 @@ impl Cloud {
             key,
             links,
             unlimited,
-            limited,
+            watched,
             queues,
             denied,
             life,
@@ -340,7 +340,18 @@ impl Cloud {
 
     /// What its limits did so far, if it has any.
     pub(crate) fn limited(&self) -> Option<Value> {
-        self.0.limited.as_ref().map(|limited| limited.to_json())
+        match &self.0.watched {
+            Watched::Limited(limited) => Some(limited.to_json()),
+            Watched::Sampled(_) => None,
+        }
+    }
+
+    /// The partition keys that took most so far.
+    pub(crate) fn hottest_keys(&self) -> Value {
+        match &self.0.watched {
+            Watched::Limited(limited) => limited.hottest_keys(),
+            Watched::Sampled(sampled) => sampled.hottest_keys(),
+        }
     }
 
     /// Lets every function die where it is, as when a process is killed: nobody
@@ -408,15 +419,24 @@ impl Cloud {
     }
 }
 
+/// What sees the calls of functions on their way to the database.
+enum Watched {
+    Limited(Arc<Limited>),
+    Sampled(Arc<Sampled>),
+}
+
 /// The ways with the limits that are asked for in front of them.
 fn limit(
     links: &Links,
     limits: Option<&Limits>,
     template: &Template,
     seed: u64,
-) -> (Links, Option<Arc<Limited>>) {
+) -> (Links, Watched) {
     let Some(limits) = limits else {
-        return (links.clone(), None);
+        let sampled = Sampled::new(Arc::clone(&links.dynamodb), &template.tables);
+        let sampled = Arc::new(sampled);
+        let dynamodb = Arc::clone(&sampled) as Arc<dyn Link>;
+        return (Links { dynamodb, ..links.clone() }, Watched::Sampled(sampled));
     };
     let mut random = fastrand::Rng::with_seed(seed);
     let (dynamodb, sqs) = (Arc::clone(&links.dynamodb), Arc::clone(&links.sqs));
@@ -425,7 +445,7 @@ fn limit(
     let sqs = Arc::new(LimitedQueue::new(sqs, limits.clone(), random.fork()));
     let secrets = Arc::clone(&links.secrets);
     let links = Links { dynamodb: Arc::clone(&limited) as Arc<dyn Link>, sqs, secrets };
-    (links, Some(limited))
+    (links, Watched::Limited(limited))
 }
 
 /// Each declared function with its code. Neither may be without the other.

@@ -22,8 +22,10 @@
 mod answers;
 mod database;
 mod footprint;
+mod hot_keys;
 mod partitions;
 mod queue;
+mod sample;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,7 @@ use std::time::Duration;
 
 pub(crate) use database::Limited;
 pub(crate) use queue::LimitedQueue;
+pub(crate) use sample::Sampled;
 
 /// What is limited and what fails, and how often.
 #[derive(Clone, Debug, PartialEq)]

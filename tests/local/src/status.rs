@@ -35,6 +35,7 @@ impl Cloud {
             "queues": self.queues().status(),
             "sources": self.sources().counts(),
             "stream_lag": self.sources().lags(),
+            "hottest_keys": self.hottest_keys(),
         });
         if let Some(limited) = self.limited() {
             status["limits"] = limited;
@@ -95,8 +96,8 @@ mod tests {
     #[test]
     fn every_table_of_the_page_says_what_it_shows() {
         let count = |mark: &str| PAGE.matches(mark).count();
-        assert_eq!(count("<table"), 3);
-        assert_eq!((count("<caption"), count("<tbody>")), (3, 3));
+        assert_eq!(count("<table"), 4);
+        assert_eq!((count("<caption"), count("<tbody>")), (4, 4));
         assert_eq!(count("<th "), count("<th scope=\"col\">"));
         assert!(PAGE.contains("<html lang=\"en\">") && PAGE.contains("role=\"status\""));
         assert!(PAGE.contains("prefers-color-scheme: dark"));
@@ -106,7 +107,7 @@ mod tests {
     async fn the_status_has_every_part_that_the_page_reads() {
         let cloud = Cloud::start(Options::default()).await.unwrap();
         let status = cloud.status();
-        for part in ["functions", "tables", "queues", "sources", "stream_lag"] {
+        for part in ["functions", "tables", "queues", "sources", "stream_lag", "hottest_keys"] {
             assert!(status[part].is_object(), "{part}");
         }
         let function = status["functions"]["health"].as_object().unwrap();

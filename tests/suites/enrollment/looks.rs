@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use enrollment::course::Course;
-use enrollment::looks::{self, LOOK_LIFETIME_MS, Look, TURN_MS};
+use enrollment::looks::{self, EARLIER_MS, LOOK_LIFETIME_MS, Look, TURN_MS};
 use enrollment::{TABLE, courses, keys};
 use platform::App;
 use platform::clock::Instant;
@@ -60,11 +60,11 @@ async fn what_another_environment_saw_is_as_good_as_memory_for_a_second() {
     let now = world.clock.now();
     assert!(!look(&one, Instant::default()).await.unwrap().has_seats());
     world.drop_course(7, 101).await.expect(204);
-    world.clock.advance(LOOK_LIFETIME_MS - 1);
+    world.clock.advance(LOOK_LIFETIME_MS - EARLIER_MS);
     let seen = look(&other, Instant::default()).await.unwrap();
     assert_eq!((seen.at, seen.has_seats(), seen.is_complete), (now, false, true));
     assert!(look(&other, now).await.unwrap().has_seats(), "something newer was wanted");
-    world.clock.advance(1);
+    world.clock.advance(EARLIER_MS);
     assert!(look(&other, Instant::default()).await.unwrap().has_seats());
 }
 

@@ -3,119 +3,53 @@
 
 use std::collections::BTreeMap;
 
-use super::plot::{Line, Mark, Plot, grouped};
 use super::{Answered, Decile, Measured, Operation, Report};
 use crate::invariants::Invariant;
-use crate::record::Latency;
-use crate::status::PRICES;
-
-const STYLE: &str = "
-:root { color-scheme: light dark; --text: #1c1f24; --dim: #5c6570; --back: #fff; --rule: #d9dde2;
-  --one: #1d5fd1; --two: #b4490f; --good: #12703c; --bad: #b3121d; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6e9ed; --dim: #9aa4b0; --back: #14171b;
-  --rule: #333a43; --one: #7ab0ff; --two: #ffa066; --good: #5fd08d; --bad: #ff7b84; } }
-body { margin: 2rem auto; max-width: 52rem; padding: 0 1rem; background: var(--back);
-  color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-p.note, figcaption, .tick { color: var(--dim); } p.note { font-size: .9rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .25rem .5rem; border-bottom: 1px solid var(--rule);
-  vertical-align: top; }
-th { color: var(--dim); font-weight: 500; }
-th:first-child, td:first-child, td.text, th.text { text-align: left; }
-.held { color: var(--good); } .BROKEN, .MISSED { color: var(--bad); font-weight: 600; }
-figure { margin: 1rem 0; } svg { width: 100%; height: auto; }
-.grid { stroke: var(--rule); } .mark { stroke: var(--dim); stroke-dasharray: 4 4; }
-.tick { fill: var(--dim); font-size: 12px; }
-.line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
-.line-1 { stroke: var(--one); } .line-2 { stroke: var(--two); }
-.key::before { content: \"\"; display: inline-block; width: 1.2em; height: 3px; margin: 0 .4em;
-  vertical-align: middle; background: var(--one); }
-.key-2::before { background: var(--two); }
-@media print { :root { --text: #000; --dim: #444; --back: #fff; --rule: #bbb; --one: #1d5fd1;
-  --two: #b4490f; --good: #000; --bad: #000; } body { margin: 0; max-width: none; }
-  figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
-";
+use crate::over_time;
+use crate::page::{Bars, Fold, Line, Mark, Plot, escape, grouped, known, note, page, table};
+use crate::record::{Latency, Second, three_digits};
+use crate::status::{HotKey, HotKeys, PRICES};
 
 /// The columns of figures.
-const PHASE_HEAD: [&str; 10] = [
-    "phase", "answers", "seconds", "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p99/p50", "",
-];
+const PHASE_HEAD: [&str; 9] =
+    ["phase", "answers", "seconds", "rate/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p99/p50"];
 
-/// Text that means itself in a page.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
-/// A table. The first column is text, and the last too if `ends_in_text`.
-fn table(head: &[&str], rows: &[Vec<String>], ends_in_text: bool) -> String {
-    let class = |place: usize| {
-        if ends_in_text && place + 1 == head.len() { " class=\"text\"" } else { "" }
-    };
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
-        let cells = cells
-            .enumerate()
-            .map(|(place, text)| format!("<{tag}{}>{}</{tag}>", class(place), escape(text)));
-        format!("<tr>{}</tr>\n", cells.collect::<String>())
-    };
-    let head_row = cells("th", &mut head.iter().copied());
-    let rows = rows.iter().map(|row| cells("td", &mut row.iter().map(String::as_str)));
-    let rows: String = rows.collect();
-    format!(
-        "<div class=\"wide\"><table>\n<thead>{head_row}</thead>\n<tbody>{rows}</tbody>\n</table></div>\n"
-    )
-}
-
-fn known(number: Option<f64>) -> String {
-    number.map_or_else(|| "unknown".to_owned(), grouped)
-}
+/// So many errors have a line of their own: the most frequent ones.
+const MOST_ERRORS: usize = 5;
 
 impl Report {
     /// The page.
     pub(super) fn to_html(&self) -> String {
-        let title = escape(&format!("{}: what it withstands", self.scenario));
         let sections = [
             self.head_section(),
             self.figures_section(),
-            self.plots_section(),
+            self.over_time_section(),
+            self.errors_section(),
             operations_section(&self.operations),
+            keys_section(self.hottest_keys.as_ref()),
             deciles_section(self.details.deciles.as_deref()),
             self.ratios_section(),
             invariants_section(&self.invariants),
         ];
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-            sections.concat()
-        )
+        page(&format!("{}: what it withstands", self.scenario), &sections)
     }
 
     fn head_section(&self) -> String {
         let place = format!("Seed {}, {} clock, {}.", self.seed, self.clock, self.url);
-        let notes: String = std::iter::once(place)
-            .chain(self.about())
-            .map(|line| format!("<p class=\"note\">{}</p>\n", escape(&line)))
-            .collect();
+        let lines = std::iter::once(place).chain(self.about());
+        let notes: String = lines.map(|line| note(&line)).collect();
         format!("<h1>{}</h1>\n{notes}", escape(self.scenario))
     }
 
     fn figures_section(&self) -> String {
         let phases = self.phases.iter().map(|phase| (phase.name, &phase.measured));
-        let phases = phases.chain(self.peer.iter().map(|peer| ("peer", peer)));
-        let rows = phases.flat_map(|(name, measured)| phase_rows(name, measured));
+        let phases: Vec<(&str, &Measured)> =
+            phases.chain(self.peer.iter().map(|peer| ("peer", peer))).collect();
+        let answers: String = phases
+            .iter()
+            .map(|(name, measured)| note(&format!("{name}: {}.", measured.answers())))
+            .collect();
+        let rows = phases.into_iter().flat_map(|(name, measured)| phase_rows(name, measured));
         let mut rows: Vec<Vec<String>> = rows.collect();
         rows.extend(self.ceiling.map(|ceiling| {
             let mut row = vec![String::new(); PHASE_HEAD.len()];
@@ -124,45 +58,63 @@ impl Report {
         }));
         let details: String =
             self.findings().iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
-        format!("<h2>Figures</h2>\n{}{details}", table(&PHASE_HEAD, &rows, true))
+        format!("<h2>Figures</h2>\n{}{answers}{details}", table(&PHASE_HEAD, &rows, false))
     }
 
-    fn plots_section(&self) -> String {
-        let marks = || {
-            let end = self.details.load_seconds;
-            let end = end.map(|second| Mark { second, name: "end of load" });
-            let kill =
-                self.details.kill.map(|kill| Mark { second: kill.second as f64, name: "killed" });
-            end.into_iter().chain(kill).collect::<Vec<_>>()
+    fn over_time_section(&self) -> String {
+        let one = |name: &str, points| Line { name: name.to_owned(), points };
+        let line = |name: &str, value: fn(&Second) -> Option<f64>| {
+            one(name, over_time::points(&self.timeline, value))
         };
-        let backlog = self.details.backlog.iter().flatten();
-        let backlog = backlog.map(|depth| (depth.second as f64, Some(depth.depth as f64)));
-        let seconds = || self.timeline.iter();
-        let of = |value: fn(&crate::record::Second) -> Option<f64>| {
-            seconds().map(|s| (s.second as f64, value(s))).collect::<Vec<_>>()
+        let plot = |title: &str, fold, lines| {
+            let (title, marks) = (title.to_owned(), self.marks());
+            Plot { title, lines, marks, fold }
         };
+        let errors = error_lines(&self.timeline);
+        let of_errors = match errors.as_slice() {
+            [only] => format!("{}: {}", over_time::ERRORS, only.name),
+            _ => over_time::ERRORS.to_owned(),
+        };
+        let backlog = over_time::depths(self.details.backlog.as_deref().unwrap_or_default());
+        let latencies = vec![
+            line("p50", |second| second.p50_ms),
+            line("p95", |second| second.p95_ms),
+            line("p99", |second| second.p99_ms),
+        ];
         let plots = [
-            Plot {
-                title: "Waiting to be told: records in streams and messages in queues".into(),
-                lines: vec![Line { name: "waiting", points: backlog.collect() }],
-                marks: marks(),
-            },
-            Plot {
-                title: "Answers a second".into(),
-                lines: vec![Line { name: "answers", points: of(|s| Some(s.answers as f64)) }],
-                marks: Vec::new(),
-            },
-            Plot {
-                title: "Latency in milliseconds".into(),
-                lines: vec![
-                    Line { name: "p50", points: of(|s| s.p50_ms) },
-                    Line { name: "p95", points: of(|s| s.p95_ms) },
-                ],
-                marks: Vec::new(),
-            },
+            plot(over_time::RATE, Fold::Mean, vec![line("answers", over_time::answers)]),
+            plot(over_time::LATENCY, Fold::Most, latencies),
+            plot(&of_errors, Fold::Mean, errors),
+            plot(over_time::BACKLOG, Fold::Most, vec![one("waiting", backlog)]),
         ];
         let plots: String = plots.iter().map(Plot::to_html).collect();
-        if plots.is_empty() { plots } else { format!("<h2>Over time</h2>\n{plots}") }
+        if plots.is_empty() {
+            return plots;
+        }
+        let phase = self.phases.first().map_or("", |phase| phase.name);
+        format!("<h2>Over time</h2>\n{}{plots}", note(&over_time::what(phase)))
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let mark = |second, name: &str| Mark { second, name: name.to_owned() };
+        let end = self.details.load_seconds.map(|second| mark(second, "end of load"));
+        let kill = self.details.kill.map(|kill| mark(kill.second as f64, "killed"));
+        end.into_iter().chain(kill).collect()
+    }
+
+    fn errors_section(&self) -> String {
+        let errors = over_time::in_all(self.phases.iter().map(|phase| &phase.measured.errors));
+        let rows = errors.into_iter().map(|(code, count)| (code, vec![Some(count as f64)]));
+        let bars = Bars {
+            title: "Refusals and failures in all phases".into(),
+            of: "status and code",
+            series: vec!["answers".into()],
+            otherwise: "unknown",
+            rows: rows.collect(),
+        };
+        let bars = bars.to_html();
+        let none = if bars.is_empty() { note("There were none.") } else { bars };
+        format!("<h2>Errors by code</h2>\n{none}")
     }
 
     fn ratios_section(&self) -> String {
@@ -184,18 +136,50 @@ fn phase_rows(name: &str, measured: &Measured) -> Vec<Vec<String>> {
     let figures = [measured.requests as f64, measured.seconds, measured.rate].map(grouped);
     let mut whole = vec![name.to_owned()];
     whole.extend(figures.into_iter().chain(took(&measured.latency_ms)));
-    whole.push(measured.answers());
     let operations =
         measured.by_operation.iter().map(|(name, Answered { answers, latency_ms, .. })| {
             let mut row = vec![format!("· {name}"), grouped(*answers as f64)];
             row.extend([String::new(), String::new()].into_iter().chain(took(latency_ms)));
-            row.push(String::new());
             row
         });
     std::iter::once(whole).chain(operations).collect()
 }
 
+/// A line for each of the most frequent errors, and one for all others.
+fn error_lines(timeline: &[Second]) -> Vec<Line> {
+    let mut codes = over_time::in_all(timeline.iter().map(|second| &second.errors));
+    codes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut others = codes.split_off(codes.len().min(MOST_ERRORS));
+    let count = |second: &Second, codes: &[(String, u64)]| {
+        let counts = codes.iter().filter_map(|(code, _)| second.errors.get(code));
+        Some(counts.sum::<u64>() as f64)
+    };
+    let line = |name: &str, codes: &[(String, u64)]| Line {
+        name: name.to_owned(),
+        points: over_time::points(timeline, |second| count(second, codes)),
+    };
+    let mut lines: Vec<Line> =
+        codes.iter().map(|code| line(&code.0, std::slice::from_ref(code))).collect();
+    match others.len() {
+        0 => {}
+        1 => lines.extend(others.pop().map(|other| line(&other.0.clone(), &[other]))),
+        _ => lines.push(line("others", &others)),
+    }
+    lines
+}
+
 fn operations_section(operations: &BTreeMap<String, Operation>) -> String {
+    let units = operations.iter().filter_map(|(name, operation)| {
+        let cost = operation.cost.filter(|cost| cost.read_units + cost.write_units > 0.0)?;
+        Some((name.clone(), vec![Some(cost.read_units), Some(cost.write_units)]))
+    });
+    let bars = Bars {
+        title: "Units of one request".into(),
+        of: "operation",
+        series: vec!["read units".into(), "write units".into()],
+        otherwise: "unknown",
+        rows: units.collect(),
+    };
     let rows = operations.iter().map(|(name, operation)| {
         let cost = operation.cost;
         vec![
@@ -210,11 +194,33 @@ fn operations_section(operations: &BTreeMap<String, Operation>) -> String {
     let rows: Vec<Vec<String>> = rows.collect();
     let head = ["operation", "requests", "calls", "reads", "writes", "$/million"];
     format!(
-        "<h2>Operations</h2>\n{}<p class=\"note\">Calls and request units are those of one \
-         request; {}.</p>\n",
+        "<h2>Operations</h2>\n{}{}{}",
         table(&head, &rows, false),
-        escape(PRICES)
+        note(&format!("Calls and request units are those of one request; {PRICES}.")),
+        bars.to_html()
     )
+}
+
+fn keys_section(keys: Option<&HotKeys>) -> String {
+    let Some(keys) = keys else {
+        return String::new();
+    };
+    let bars = |kind: &str, keys: &[HotKey]| {
+        let rows = keys.iter().map(|key| (key.name(), vec![Some(three_digits(key.units))]));
+        let bars = Bars {
+            title: format!("{kind} units of the hottest partition keys"),
+            of: "table or index, key",
+            series: vec!["units".into()],
+            otherwise: "unknown",
+            rows: rows.collect(),
+        };
+        bars.to_html()
+    };
+    let mut drawn = bars("Write", &keys.write) + &bars("Read", &keys.read);
+    if drawn.is_empty() {
+        drawn = note("There were none.");
+    }
+    format!("<h2>Hottest partition keys</h2>\n{}{drawn}", note(&keys.how()))
 }
 
 fn deciles_section(deciles: Option<&[Decile]>) -> String {
@@ -247,7 +253,7 @@ fn invariants_section(invariants: &[Invariant]) -> String {
         )
     });
     format!(
-        "<h2>Invariants</h2>\n<div class=\"wide\"><table><tbody>\n{}</tbody></table></div>\n",
+        "<h2>Invariants</h2>\n<div class=\"wide\" tabindex=\"0\"><table><tbody>\n{}</tbody></table></div>\n",
         rows.collect::<String>()
     )
 }
@@ -255,27 +261,8 @@ fn invariants_section(invariants: &[Invariant]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::tests::report;
-
-    /// Tags that have no end.
-    const VOID: [&str; 4] = ["meta", "line", "path", "!DOCTYPE"];
-
-    /// The tags of a page that are opened and closed in another order.
-    fn ill_formed(html: &str) -> Vec<String> {
-        let (mut open, mut wrong) = (Vec::new(), Vec::new());
-        for piece in html.split('<').skip(1) {
-            let (tag, _) = piece.split_once('>').expect("every tag ends");
-            let name = tag.split([' ', '/']).find(|part| !part.is_empty()).unwrap();
-            if tag.starts_with('/') {
-                if open.pop() != Some(name.to_owned()) {
-                    wrong.push(name.to_owned());
-                }
-            } else if !VOID.contains(&name) {
-                open.push(name.to_owned());
-            }
-        }
-        wrong.extend(open);
-        wrong
-    }
+    use super::*;
+    use crate::page::tests::{fetched, ill_formed};
 
     #[test]
     fn the_page_has_every_figure_and_is_well_formed() {
@@ -284,8 +271,8 @@ mod tests {
         for figure in [
             "mixed-flow",
             "2 × 201",
-            "<td>· update-schedule</td><td>2</td><td></td><td></td><td>12.5</td>",
-            "<td>enroll</td><td>3</td><td>1.33</td>",
+            "<th scope=\"row\">· update-schedule</th><td>2</td><td></td><td></td><td>12.5</td>",
+            "<th scope=\"row\">enroll</th><td>3</td><td>1.33</td>",
             "schedules per account",
             "class=\"BROKEN\"",
             "at most 1234",
@@ -296,18 +283,24 @@ mod tests {
             "killed",
             "rate, ours ÷ peer",
             "30 requests/s",
+            "key-3\">p99",
+            "409 SCHEDULE_CONFLICT",
+            "Units of one request",
+            "Schedule &lt;b&gt;",
+            "one call in 16",
         ] {
             assert!(html.contains(figure), "{figure}: {html}");
         }
-        assert_eq!(html.matches("<svg").count(), 3);
+        assert_eq!(html.matches("<svg class=\"plot\"").count(), 4);
+        assert_eq!(html.matches("<svg class=\"bars\"").count(), 4);
+        let drawings = html.matches("role=\"img\"").count();
+        assert_eq!((html.matches("<title>").count(), html.matches("<desc>").count()), (9, 8));
+        assert_eq!((drawings, html.matches("The same as a table").count()), (8, 8));
     }
 
     #[test]
     fn the_page_fetches_nothing_and_runs_nothing() {
-        let html = report().to_html();
-        for fetch in ["src=", "href", "url(", "@import", "<link", "<script", "<img", "http-equiv"] {
-            assert!(!html.contains(fetch), "{fetch}");
-        }
+        assert_eq!(fetched(&report().to_html()), Vec::<&str>::new());
     }
 
     #[test]
@@ -328,17 +321,33 @@ mod tests {
         report.details = super::super::Details::default();
         report.timeline = Vec::new();
         report.ratios = Vec::new();
+        report.phases.clear();
+        report.hottest_keys = None;
         report.operations.values_mut().for_each(|operation| operation.cost = None);
         let html = report.to_html();
         assert!(!html.contains("<svg") && !html.contains("Over time"));
         assert!(!html.contains("Comparisons") && !html.contains("Cost by tenth"));
-        assert!(html.contains("<td>unknown</td>"));
+        assert!(html.contains("<td>unknown</td>") && html.contains("There were none."));
+        assert!(!html.contains("Hottest"));
     }
 
     #[test]
-    fn the_check_of_tags_can_fail() {
-        assert_eq!(ill_formed("<p><b></p>"), ["p", "p"]);
-        assert_eq!(ill_formed("<table>"), ["table"]);
-        assert!(ill_formed("<!DOCTYPE html><p class=\"a\">x</p><path d=\"\"/>").is_empty());
+    fn the_most_frequent_errors_have_lines_and_the_others_one() {
+        let codes = |counts: &[u64]| {
+            let codes = counts.iter().enumerate().map(|(code, n)| (format!("409 C{code}"), *n));
+            let (p50_ms, p95_ms, p99_ms) = (None, None, None);
+            let errors = codes.collect();
+            vec![Second { second: 0, answers: 0, p50_ms, p95_ms, p99_ms, errors }]
+        };
+        let lines = |counts: &[u64]| {
+            let lines = error_lines(&codes(counts)).into_iter();
+            lines.map(|line| (line.name, line.points[0].1.unwrap())).collect::<Vec<_>>()
+        };
+        let few = lines(&[1, 2]);
+        assert_eq!(few, [("409 C1".to_owned(), 2.0), ("409 C0".to_owned(), 1.0)]);
+        assert_eq!(lines(&[9, 8, 7, 6, 5, 4])[5], ("409 C5".to_owned(), 4.0));
+        let many = lines(&[9, 8, 7, 6, 5, 2, 1]);
+        assert_eq!((many.len(), &many[5]), (6, &("others".to_owned(), 3.0)));
+        assert!(lines(&[]).is_empty());
     }
 }

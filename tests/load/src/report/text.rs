@@ -78,6 +78,7 @@ impl Report {
             None => "Whether what changed was told meanwhile is unknown.".to_owned(),
         });
         if let Some(limits) = &self.limits {
+            let limits = limits.replace(',', ", ");
             lines.push(format!("Limits of the real services were set: {limits}."));
         }
         if !self.is_complete {

@@ -24,7 +24,7 @@ pub(crate) use self::plan::{MOST, Plan, Shape};
 use self::rush::{Action, Errand, Rush};
 pub(crate) use self::setup::create;
 use super::Outcome;
-use crate::backlog::{Emptied, Watch};
+use crate::backlog::{Depth, Emptied, Watch};
 use crate::caller::Caller;
 use crate::cloud::{Cloud, Events};
 use crate::error::Error;
@@ -86,7 +86,10 @@ pub(crate) async fn run(
     if let Some(cloud) = cloud.local() {
         cloud.quiet().await; // somebody may have left whose request still runs
     }
-    let emptied = if is_told { Some(run.wait_until_told(watch).await) } else { None };
+    let (emptied, backlog) = match is_told {
+        true => run.wait_until_told(watch).await,
+        false => (None, None),
+    };
     let checked = Arc::new(Recorder::new()?);
     let staff = Caller::new(Arc::new(way.clone()), &checked);
     let reading = read_back::read(&staff, &staff_token, &run.plan);
@@ -103,7 +106,7 @@ pub(crate) async fn run(
     let unknown_outcomes = samples.iter().map(Samples::unknown_outcomes).sum();
     let (phases, aside) = (run.phases, vec![set_up.samples(), checked.samples()]);
     let seconds_to_empty = emptied.and_then(Emptied::seconds);
-    let details = Details { deciles, seconds_to_empty, ..Details::default() };
+    let details = Details { deciles, backlog, seconds_to_empty, ..Details::default() };
     let status = before.zip(after);
     Ok(Outcome {
         phases,
@@ -176,15 +179,15 @@ impl Run<'_> {
         Ok(self.play("enroll again", tries, None).await?.then_some(fits))
     }
 
-    /// Waits until everything is told.
-    async fn wait_until_told(&self, watch: Option<Watch>) -> Emptied {
+    /// Waits until everything is told, and says what waited meanwhile.
+    async fn wait_until_told(&self, watch: Option<Watch>) -> (Option<Emptied>, Option<Vec<Depth>>) {
         let Some(watch) = watch else {
-            return Emptied::Unseen;
+            return (Some(Emptied::Unseen), None);
         };
         progress::say("waiting until everything is told");
         let ended = self.phases.last().and_then(|phase| phase.samples.last_answered());
         let ended = self.users.wait_for_others(ended.unwrap_or_else(Instant::now)).await;
-        watch.until_empty(ended).await
+        (Some(watch.until_empty(ended).await), Some(watch.stop()))
     }
 
     async fn play(

@@ -266,6 +266,7 @@ fn report(
         timeline: Vec::new(),
         limits: None,
         limited: None,
+        hottest_keys: None,
         invariants,
         peer: None,
         ceiling: None,

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::answers::{self, CONFLICTS, THROTTLES};
 use super::footprint::{Footprint, Kind, Part, Shapes, units_of};
+use super::hot_keys::HotKeys;
 use super::partitions::{Demand, Partitions};
 use super::tally::Tally;
 use super::{Fate, Limits, SLOW, Trouble};
@@ -20,7 +21,7 @@ use crate::link::{Answer, Call, Link, Lost};
 use crate::template::Table;
 
 /// What says how much a call costs.
-const CAPACITY: &str = "ConsumedCapacity";
+pub(super) const CAPACITY: &str = "ConsumedCapacity";
 
 /// A database with limits.
 #[derive(Debug)]
@@ -38,6 +39,7 @@ struct State {
     /// Items that running transactions hold: table and key.
     held: HashSet<(Arc<str>, String)>,
     tally: Tally,
+    hot_keys: HotKeys,
 }
 
 impl Limited {
@@ -48,8 +50,8 @@ impl Limited {
         random: fastrand::Rng,
     ) -> Self {
         let partitions = Partitions::new(limits.partitions);
-        let (held, tally) = (HashSet::new(), Tally::default());
-        let state = Mutex::new(State { random, partitions, held, tally });
+        let (held, tally, hot_keys) = (HashSet::new(), Tally::default(), HotKeys::every_call());
+        let state = Mutex::new(State { random, partitions, held, tally, hot_keys });
         Self { next, limits, shapes: Shapes::of(tables), state }
     }
 
@@ -57,6 +59,11 @@ impl Limited {
     pub(crate) fn to_json(&self) -> Value {
         let state = self.state();
         state.tally.to_json(&state.partitions)
+    }
+
+    /// The partition keys that took most so far.
+    pub(crate) fn hottest_keys(&self) -> Value {
+        self.state().hot_keys.to_json()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -201,7 +208,7 @@ impl Limited {
         }
         for (demand, units) in spent {
             state.partitions.spend(demand, *units, now);
-            state.tally.spent(demand, *units);
+            state.hot_keys.spent(demand, *units);
         }
     }
 }
@@ -348,7 +355,7 @@ fn spent(footprint: &Footprint, capacity: &Value) -> Vec<(Demand, f64)> {
 /// What a failed condition costs all the same: the write of the item that it
 /// met, in its table alone
 /// ([source](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html#write-operation-consumption)).
-fn spent_on_refusal(footprint: &Footprint, error: &Value) -> Vec<(Demand, f64)> {
+pub(super) fn spent_on_refusal(footprint: &Footprint, error: &Value) -> Vec<(Demand, f64)> {
     let kind = error["__type"].as_str().unwrap_or_default();
     let reasons = error["CancellationReasons"].as_array();
     let is_condition = |reason: &Value| reason["Code"] == "ConditionalCheckFailed";

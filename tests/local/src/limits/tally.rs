@@ -1,13 +1,10 @@
 //! What the limits did, for the status page.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::partitions::{Access, Demand, Partitions, Resource};
-
-/// How many keys are named.
-const NAMED: usize = 5;
+use super::partitions::{Access, Partitions, Resource};
 
 /// Counts since the cloud started.
 #[derive(Debug, Default)]
@@ -20,34 +17,10 @@ pub(super) struct Tally {
     pub(super) lost: u64,
     pub(super) errors: u64,
     pub(super) slow: u64,
-    units: HashMap<Demand, f64>,
 }
 
 impl Tally {
-    pub(super) fn spent(&mut self, demand: &Demand, units: f64) {
-        match self.units.get_mut(demand) {
-            Some(spent) => *spent += units,
-            None => {
-                self.units.insert(demand.clone(), units);
-            }
-        }
-    }
-
     pub(super) fn to_json(&self, partitions: &Partitions) -> Value {
-        let mut keys: Vec<_> = self.units.iter().collect();
-        keys.sort_by(|(a, spent_a), (b, spent_b)| {
-            spent_b
-                .total_cmp(spent_a)
-                .then_with(|| (&a.resource, &a.key).cmp(&(&b.resource, &b.key)))
-        });
-        let keys = keys.into_iter().take(NAMED).map(|(demand, units)| {
-            json!({
-                "resource": demand.resource.to_string(),
-                "access": demand.access.name(),
-                "key": demand.key,
-                "units": units,
-            })
-        });
         let partitions = partitions.spent().map(|(resource, partition, access, units)| {
             (format!("{resource} {} {partition}", access.name()), units)
         });
@@ -59,7 +32,6 @@ impl Tally {
             "lost": self.lost,
             "errors": self.errors,
             "slow": self.slow,
-            "hottest_keys": keys.collect::<Vec<_>>(),
             "partitions": partitions,
         })
     }

@@ -8,7 +8,7 @@ use platform::clock::Clock;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Limited, LimitedQueue, Limits, Span};
+use super::{Limited, LimitedQueue, Limits, Sampled, Span};
 use crate::dynamodb::Embedded;
 use crate::link::{Answer, Call, Link, Lost};
 use crate::template::Table;
@@ -23,6 +23,13 @@ fn instant() -> Limits {
 }
 
 fn service(limits: Limits) -> Service {
+    let (embedded, table) = database();
+    let random = fastrand::Rng::with_seed(1);
+    Service(Arc::new(Limited::new(embedded, limits, &[table], random)))
+}
+
+/// A database with one table.
+fn database() -> (Arc<dyn Link>, Table) {
     let attribute = |name| json!({ "AttributeName": name, "AttributeType": "S" });
     let definition = json!({
         "TableName": "Things",
@@ -42,8 +49,7 @@ fn service(limits: Limits) -> Service {
     let table = Table { logical_id: "ThingsTable".into(), name, definition, ttl_attribute };
     let embedded = Embedded::open(None, &Clock::System).unwrap();
     embedded.create_tables(std::slice::from_ref(&table)).unwrap();
-    let random = fastrand::Rng::with_seed(1);
-    Service(Arc::new(Limited::new(Arc::new(embedded), limits, &[table], random)))
+    (Arc::new(embedded), table)
 }
 
 impl Service {
@@ -375,6 +381,51 @@ async fn who_asked_for_no_costs_or_only_for_their_sum_gets_just_that() {
     let total = json!({ "TableName": "Things", "CapacityUnits": 1.0 });
     assert_eq!(put("TOTAL").await.1["ConsumedCapacity"], total);
     assert_eq!(put("INDEXES").await.1["ConsumedCapacity"]["Table"]["CapacityUnits"], 1.0);
+}
+
+#[tokio::test]
+async fn the_keys_that_took_most_are_named_with_what_they_took() {
+    let service = service(instant());
+    service.put("a", 100).await;
+    service.put("b", 2_500).await;
+    service.transact(json!([put_action("a"), put_action("c")])).await;
+    service.call("GetItem", json!({ "Key": key("b"), "ConsistentRead": true })).await;
+    let key = |key, units| json!({ "resource": "Things", "key": key, "units": units });
+    let expected = json!({
+        "one_call_in": 1,
+        "read": [key("b", 1.0)],
+        "write": [key("a", 3.0), key("b", 3.0), key("c", 2.0)],
+    });
+    assert_eq!(service.0.hottest_keys(), expected);
+}
+
+#[tokio::test]
+async fn without_limits_calls_are_looked_at_and_left_as_they_are() {
+    let (database, table) = database();
+    let sampled = Sampled::one_in(1, Arc::clone(&database), &[table]);
+    let put = |pk: &str, condition: &str| {
+        let mut put = json!({
+            "TableName": "Things", "Item": item(pk, 1_500), "ReturnConsumedCapacity": "TOTAL",
+        });
+        if !condition.is_empty() {
+            put["ConditionExpression"] = condition.into();
+        }
+        Call { operation: "PutItem".to_owned(), body: put.to_string().into() }
+    };
+    let through = sampled.call(put("a", "")).await.unwrap();
+    assert_eq!(through, database.call(put("a", "")).await.unwrap());
+    let refused = sampled.call(put("a", "attribute_not_exists(pk)")).await.unwrap();
+    let error: Value = serde_json::from_slice(&refused.body).unwrap();
+    assert_eq!((refused.status, kind(&error)), (400, "ConditionalCheckFailedException"));
+    let actions = json!({
+        "TransactItems": [put_action("b"), put_action("c")], "ReturnConsumedCapacity": "TOTAL",
+    });
+    let operation = "TransactWriteItems".to_owned();
+    sampled.call(Call { operation, body: actions.to_string().into() }).await.unwrap();
+    let key = |key, units| json!({ "resource": "Things", "key": key, "units": units });
+    let writes = json!([key("a", 4.0), key("b", 2.0), key("c", 2.0)]);
+    assert_eq!(sampled.hottest_keys()["write"], writes);
+    assert_eq!(sampled.hottest_keys()["read"], json!([]));
 }
 
 /// A queue that is always there.
