@@ -75,8 +75,17 @@ pub fn remembered(app: &App, course: CourseId) -> Option<Arc<Look>> {
 }
 
 fn remember(app: &App, course: CourseId, look: Look) -> Arc<Look> {
+    remember_as_of(look.at, app, course, look)
+}
+
+/// The same for less than a second, so that not all environments that know it
+/// forget it at the same moment.
+fn remember_shorter(app: &App, course: CourseId, look: Look) -> Arc<Look> {
+    remember_as_of(look.at.plus_millis(-earlier_ms(app)), app, course, look)
+}
+
+fn remember_as_of(at: Instant, app: &App, course: CourseId, look: Look) -> Arc<Look> {
     let look = Arc::new(look);
-    let at = look.at.plus_millis(-earlier_ms(app));
     app.memory::<Looks>().0.put(course, at, Arc::clone(&look));
     look
 }
@@ -140,7 +149,7 @@ async fn look_at_some(
         if Key::of(&item) != Some(keys::look(id)) {
             stripes.push(Stripe::from_item(item)?);
         } else if let Some(look) = Shared::from_item(item)?.look(app, at) {
-            return Ok(remember(app, id, look));
+            return Ok(remember_shorter(app, id, look));
         }
     }
     Ok(remember(app, id, Look { stripes, is_complete: false, at }))
@@ -160,7 +169,7 @@ struct Shared {
     /// When the last look began; 0 if there was none.
     looked_at_ms: i64,
     /// The stripes that had seats then.
-    free: Vec<Stripe>,
+    stripes: Vec<Stripe>,
 }
 
 impl Shared {
@@ -174,7 +183,7 @@ impl Shared {
         let lifetime_ms = (LOOK_LIFETIME_MS - earlier_ms(app)).unsigned_abs();
         let is_recent = now.as_millis().abs_diff(self.looked_at_ms) < lifetime_ms;
         let at = Instant::from_millis(self.looked_at_ms);
-        is_recent.then(|| Look { stripes: self.free.clone(), is_complete: true, at })
+        is_recent.then(|| Look { stripes: self.stripes.clone(), is_complete: true, at })
     }
 }
 
@@ -194,7 +203,7 @@ pub async fn look_for_all(
     let item = app.table(TABLE).get(keys::look(id), Read::Eventual).await?;
     let shared = item.map(Shared::from_item).transpose()?.unwrap_or_default();
     if let Some(look) = shared.look(app, now).filter(|look| look.at > after) {
-        return Ok(Some(remember(app, id, look)));
+        return Ok(Some(remember_shorter(app, id, look)));
     }
     let is_taken = now.as_millis().abs_diff(shared.looking_since_ms) < TURN_MS.unsigned_abs();
     if is_taken || !take_turn(app, id, &shared, now).await? {
@@ -230,11 +239,11 @@ async fn take_turn(
 /// Tells the others, unless the turn that began `since` is over.
 async fn share(app: &App, course: CourseId, look: &Look, since: Instant) -> Result<(), Problem> {
     let free: Vec<_> = look.stripes.iter().filter(|stripe| stripe.seats_left > 0).collect();
-    let tell = "SET looked_at_ms = :at, free = :free, looking_since_ms = :nobody";
+    let tell = "SET looked_at_ms = :at, stripes = :stripes, looking_since_ms = :nobody";
     let told = Write::update(keys::look(course), tell)
         .when("looking_since_ms = :since")
         .bind(":at", n(look.at.as_millis()))
-        .bind(":free", platform::table::value(&free)?)
+        .bind(":stripes", platform::table::value(&free)?)
         .bind(":nobody", n(0))
         .bind(":since", n(since.as_millis()));
     match app.table(TABLE).update(told).await {

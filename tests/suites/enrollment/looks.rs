@@ -32,7 +32,7 @@ async fn look(app: &App, after: Instant) -> Option<Arc<Look>> {
 
 /// Somebody says when it began to look, and when it looked last.
 async fn say(world: &World, looking_since: Instant, looked_at: Instant) {
-    let said = "SET looking_since_ms = :since, looked_at_ms = :at, free = :none";
+    let said = "SET looking_since_ms = :since, looked_at_ms = :at, stripes = :none";
     let said = Write::update(keys::look(101.try_into().unwrap()), said)
         .bind(":since", n(looking_since.as_millis()))
         .bind(":at", n(looked_at.as_millis()))
