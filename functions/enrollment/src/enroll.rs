@@ -231,6 +231,14 @@ impl<'a> Attempt<'a> {
                 (Tried::Contended { on_seats: true }, Seen::Full) => {
                     return self.refuse_by_reading(Refusal::CourseFull).await;
                 }
+                // Many were shown the same few stripes. A later look tells them all
+                // that those are empty; each by itself would have to queue for that.
+                (Tried::Contended { on_seats: true }, Seen::Stripes(_, refused))
+                    if looks::is_shared(&self.course) =>
+                {
+                    refused.push(stripe);
+                    self.pause().await?;
+                }
                 (Tried::Contended { .. }, _) => self.pause().await?,
             }
         }
