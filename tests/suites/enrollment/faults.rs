@@ -29,6 +29,18 @@ async fn a_lost_answer_leaves_one_enrollment_one_seat_less_and_a_201() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_conflict_after_a_lost_answer_may_be_with_oneself() {
+    let world = world().await;
+    world.enroll(1, 101).await.expect(201);
+    world.faults.next(WRITE, &Fault::LostAnswer, 1);
+    world.faults.next(WRITE, &Fault::Conflict(vec![0, 1, 2]), 2);
+    world.drop_course(1, 101).await.expect(204);
+    assert_eq!(world.faults.met(), 3);
+    world.drop_course(1, 101).await.refused(404, "ENROLLMENT_NOT_FOUND");
+    assert_eq!(world.seats(101).await, (5, 0, 5));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_that_never_arrived_is_sent_again() {
     let world = world().await;
     for fault in [Fault::LostRequest, Fault::ServerError, Fault::Throttled] {
