@@ -5,15 +5,20 @@
 //! What is open counts only until its time is over: nobody has to close it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use platform::clock::Instant;
-use platform::table::{AttributeValue, Key, Write, n, s, strings};
+use platform::table::{AttributeValue, Key, Read, Write, n, read, s, strings};
+use platform::{App, Problem};
 use serde::Deserialize;
 
 use crate::hold::Hold;
-use crate::ids::{HoldId, OrderId, Seat};
+use crate::ids::{HoldId, MatchId, OrderId, Seat};
+use crate::layout::Block;
+use crate::map::{Map, Taken};
 use crate::matches::Match;
 use crate::refusal::Refusal;
+use crate::{TABLE, keys};
 
 /// An account as the table keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -36,15 +41,60 @@ pub struct Account {
     /// Which.
     #[serde(default)]
     pub bought_seats: BTreeSet<Seat>,
-    /// The seats that were given back last.
+    /// What was given back last.
     #[serde(default)]
-    pub freed_seats: BTreeSet<Seat>,
-    /// When they were.
+    freed_1: Option<Freed>,
     #[serde(default)]
-    pub freed_at_ms: i64,
+    freed_2: Option<Freed>,
+    #[serde(default)]
+    freed_3: Option<Freed>,
+    #[serde(default)]
+    freed_4: Option<Freed>,
+    /// What was given back fifth last. Only those of the last moments matter, and
+    /// nobody gives back more often than that meanwhile.
+    #[serde(default)]
+    freed_5: Option<Freed>,
+}
+
+/// Makes room for what is given back now.
+const FREE: &str = "freed_5 = if_not_exists(freed_4, :none), \
+                    freed_4 = if_not_exists(freed_3, :none), \
+                    freed_3 = if_not_exists(freed_2, :none), \
+                    freed_2 = if_not_exists(freed_1, :none), freed_1 = :freed";
+
+/// Seats that were given back together.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Freed {
+    at_ms: i64,
+    seats: BTreeSet<Seat>,
+}
+
+/// A member's account of a match, as it is now.
+pub async fn get(app: &App, match_id: &MatchId, member_id: &str) -> Result<Account, Problem> {
+    let item = app.table(TABLE).get(keys::account(match_id, member_id), Read::Consistent).await?;
+    Ok(item.map(read).transpose()?.unwrap_or_default())
 }
 
 impl Account {
+    /// A block's map as its member sees it at `now`, with what they did themselves: maps
+    /// lag by the stream.
+    pub fn noted_on(&self, map: &Arc<Map>, block: &Block, now: Instant) -> Arc<Map> {
+        let freed = [&self.freed_5, &self.freed_4, &self.freed_3, &self.freed_2, &self.freed_1];
+        let freed = freed.into_iter().flatten().filter(|freed| freed.at_ms >= map.counted_at_ms);
+        let free = freed.flat_map(|freed| &freed.seats).map(|seat| (seat, Taken::default()));
+        let held = Taken { sold: false, held_until_ms: Some(self.open_until_ms) };
+        let open = self.open(now).is_some().then_some(&self.open_seats);
+        let held = open.into_iter().flatten().map(|seat| (seat, held.clone()));
+        let sold = Taken { sold: true, held_until_ms: None };
+        let sold = self.bought_seats.iter().map(|seat| (seat, sold.clone()));
+        let own = free.chain(held).chain(sold).filter(|(seat, _)| seat.block == block.block);
+        let mut noted = Arc::clone(map);
+        for (seat, taken) in own {
+            Arc::make_mut(&mut noted).note(block.place(seat.row, seat.number), &taken);
+        }
+        noted
+    }
+
     /// The hold or the order that is open at `now`.
     pub fn open(&self, now: Instant) -> Option<&str> {
         let is_live = self.open_until_ms > now.as_millis();
@@ -111,13 +161,15 @@ pub fn order(key: Key, hold: &HoldId, order: &OrderId, pay_by: Instant) -> Write
 
 /// Closes the hold or the order `id`, whose seats are given back at `now`.
 pub fn close(key: Key, id: &str, seats: &[Seat], now: Instant) -> Write {
-    let close = "SET freed_seats = :seats, freed_at_ms = :now \
-                 REMOVE open_id, open_until_ms, open_seats, open_limit";
-    Write::update(key, close)
-        .when("open_id = :id")
-        .bind(":id", s(id))
-        .bind(":seats", set(seats))
-        .bind(":now", n(now.as_millis()))
+    let close = "REMOVE open_id, open_until_ms, open_seats, open_limit";
+    let close = Write::update(key, format!("SET {FREE} {close}")).when("open_id = :id");
+    free(close, seats, now).bind(":id", s(id))
+}
+
+/// Binds what [`FREE`] notes.
+fn free(write: Write, seats: &[Seat], now: Instant) -> Write {
+    let freed = [("at_ms".to_owned(), n(now.as_millis())), ("seats".to_owned(), set(seats))];
+    write.bind(":freed", AttributeValue::M(freed.into())).bind(":none", AttributeValue::Null(true))
 }
 
 /// Buys the seats of an order, for the account `seen`. If that is what is open, it
@@ -150,13 +202,10 @@ pub fn as_seen(write: Write, seen: &Account) -> Write {
 /// once; the condition stays because an account with less than nothing could not
 /// be read any more.
 pub fn give_back(key: Key, seats: &[Seat], now: Instant) -> Write {
-    let give_back = "SET bought = bought - :count, freed_seats = :seats, freed_at_ms = :now \
-                     DELETE bought_seats :seats";
-    Write::update(key, give_back)
-        .when("bought >= :count")
+    let give_back = format!("SET bought = bought - :count, {FREE} DELETE bought_seats :seats");
+    free(Write::update(key, give_back).when("bought >= :count"), seats, now)
         .bind(":count", n(seats.len()))
         .bind(":seats", set(seats))
-        .bind(":now", n(now.as_millis()))
 }
 
 #[cfg(test)]
@@ -235,6 +284,6 @@ mod tests {
         let account: Account = read(item).unwrap();
         assert_eq!(account.open(Instant::from_millis(6)), Some("h"));
         assert_eq!(account.open_seats.first().unwrap().to_string(), "A-1-2");
-        assert_eq!((account.bought, account.freed_at_ms), (1, 0));
+        assert_eq!((account.bought, account.freed_1), (1, None));
     }
 }

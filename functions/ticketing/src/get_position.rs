@@ -1,7 +1,8 @@
 //! `GET /matches/{matchId}/queue`: how far the bearer of a ticket has come.
 //!
-//! The ticket says who stands where, so only the lane is read, and that once a
-//! second however many ask. Whoever asks also moves it on: there is no job.
+//! The ticket says whose turn is when, and the clock which have come, so nothing
+//! is read. Only who is told to be admitted is looked up: a ticket that was
+//! replaced meanwhile must promise nothing.
 
 use platform::problem::TOO_MANY_REQUESTS;
 use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
@@ -12,7 +13,7 @@ use utoipa::ToSchema;
 use crate::ids::MatchId;
 use crate::queue::{self, Place};
 use crate::refusal::Refusal;
-use crate::{lane, matches, pace, ticket};
+use crate::{entry, matches, pace, ticket};
 
 /// The function.
 pub static FUNCTION: Function = Function::http("get-position", |a, r| Box::pin(handle(a, r)));
@@ -34,6 +35,7 @@ pub fn operation() -> Operation {
         .path::<MatchId>("matchId", "final")
         .header(ticket::HEADER, "The ticket that was told last.")
         .answers::<View>(place)
+        .refuses([Refusal::TicketReplaced])
         .refuses(Refusal::sale_examples())
         .refuses([Problem::from(TOO_MANY_REQUESTS).retry_after(1)])
 }
@@ -45,10 +47,11 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     pace::require(app, &ticket)?;
     let match_ = matches::get(app, &match_id).await?;
     match_.require_open(app.clock.now())?;
-    let lane = lane::look(app, &match_, &ticket).await?;
-    let nonce = ticket.nonce.clone();
-    let place = Place::of(app, &match_, ticket, &lane).await?;
-    pace::remember(app, nonce, place.poll_after_ms);
+    let place = Place::of(app, &match_, ticket.clone(), app.clock.now()).await?;
+    pace::remember(app, &ticket, place.poll_after_ms);
     let admitted = place.position == 0;
+    if admitted {
+        entry::require(app, &ticket).await?;
+    }
     Reply::ok(&View { place, admitted })
 }

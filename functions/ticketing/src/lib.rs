@@ -11,14 +11,16 @@
 //! | put-match | read match; write match | `version` seen | consistent, 1 RCU each 4 KB; 1 transaction, 2 WCU each KB, 2 for `index1` |
 //! | get-match, and all below | read match | | consistent, 1 RCU each 4 KB, remembered 5 s |
 //! | list-matches | query `index1` | | eventual, remembered 1 s |
-//! | enter-queue | next number of a lane; newest entry | ; older than this one | 2 updates at once, 1 WCU each |
-//! | get-position | read lane; move its cursor | ; `ticked_at_ms` seen | consistent, 1 RCU, once a second; update, 1 WCU a lane and second |
-//! | take-pass, too early | read lane and entry; move its cursor | ; `ticked_at_ms` seen | consistent, 2 RCU in 1 call; as above |
+//! | enter-queue | claim entry; next number of a lane; turn of the entry | none, its pass over, or a claim that lapsed; ; that claim | 3 updates, 1 WCU each |
+//! | enter-queue, into a lane with nobody in it | its end | lies in the past | 1 more update, 1 WCU |
+//! | enter-queue, again | claim entry | refused | 1 WCU |
+//! | get-position | | | nothing; when admitted, read entry: consistent, 1 RCU |
+//! | take-pass, too early | read entry | | consistent, 1 RCU, as often as one may ask |
 //! | take-pass | set the end of the pass in the entry | newest entry, no pass yet | update, 1 WCU |
 //! | list-seat-groups, list-seats, recommend-seats | read the map of each block | | eventual, 0.5 RCU each 4 KB, remembered 1 s |
 //! | recommend-seats | read options and preferences | | consistent, 2 RCU in 1 call |
 //! | recommend-seats, after a lost race | query the block's seats | | consistent, 1 RCU each 4 KB |
-//! | list-seats | read account | | consistent, 1 RCU |
+//! | list-seat-groups, list-seats, recommend-seats | read account | | consistent, 1 RCU |
 //! | count-seats | read map, then query the block's seats; write map | `version` seen | consistent, 1 RCU each 4 KB; 1 WCU each KB of the map |
 //! | get-booking-options, get-preferences | read one item | | consistent, 1 RCU |
 //! | put-booking-options, put-preferences | read it; write it unless it says the same | `version` seen | consistent, 1 RCU; 1 transaction, 2 WCU |
@@ -75,6 +77,7 @@ pub mod served;
 pub mod signature;
 pub mod take_pass;
 pub mod ticket;
+pub mod turns;
 pub mod wishes;
 
 use platform::table::TableName;

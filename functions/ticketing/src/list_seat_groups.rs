@@ -1,7 +1,8 @@
 //! `GET /matches/{matchId}/seat-groups`: how many seats of each block are free.
 //!
 //! The counts come from the blocks' maps, which an environment reads once a
-//! second, and from the clock: a hold that has lapsed counts as free at once.
+//! second, from the caller's account, and from the clock: a hold that has lapsed
+//! counts as free at once.
 
 use platform::http::{List, Page};
 use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
@@ -54,7 +55,8 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let page = Page::<usize>::with_default(&request, format!("groups {id}"), MOST_BLOCKS)?;
     let found = matches::get(app, &id).await?;
     pass::require(app, &request, &caller, &id, Age::Valid).await?;
-    let (maps, now) = (maps::get(app, &found).await?, app.clock.now());
+    let maps = maps::seen_by(app, &found, &caller.member_id).await?;
+    let now = app.clock.now();
     let first = page.after.map_or(0, |last| last + 1);
     let (on_page, next_cursor) = page.cut((first..found.blocks.len()).collect())?;
     let groups = found.blocks.iter().skip(first).take(on_page.len()).map(|block| {

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::join;
 use platform::cache::Cache;
 use platform::table::{Item, Key, Query, Read, read, s};
 use platform::{App, Problem};
@@ -16,7 +17,7 @@ use crate::ids::{BlockId, MatchId, Seat};
 use crate::layout::Block;
 use crate::map::{Map, Taken};
 use crate::matches::Match;
-use crate::{TABLE, keys};
+use crate::{TABLE, account, keys};
 
 /// How long maps are remembered, in milliseconds.
 const LIFETIME_MS: i64 = 1_000;
@@ -59,6 +60,19 @@ pub async fn get(app: &App, of: &Match) -> Result<Maps, Problem> {
         let is_later = |read: &Arc<Map>| map.counted_at_ms > read.counted_at_ms;
         if *match_id == of.match_id && maps.get(block).is_none_or(is_later) {
             maps.insert(block.clone(), Arc::clone(map));
+        }
+    }
+    Ok(maps)
+}
+
+/// What is known of every block of a match, and what a member did themselves, which
+/// no map may know yet.
+pub async fn seen_by(app: &App, of: &Match, member_id: &str) -> Result<Maps, Problem> {
+    let (maps, own) = join(get(app, of), account::get(app, &of.match_id, member_id)).await;
+    let (mut maps, own) = (maps?, own?);
+    for block in &of.blocks {
+        if let Some(map) = maps.get_mut(&block.block) {
+            *map = own.noted_on(map, block, app.clock.now());
         }
     }
     Ok(maps)

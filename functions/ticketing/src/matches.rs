@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 use crate::ids::{BlockId, MatchId, Seat};
 use crate::layout::Block;
 use crate::refusal::Refusal;
+use crate::turns::Pace;
 use crate::{TABLE, keys};
 
 /// How long an environment may go on with a match that it has read, in
@@ -30,10 +31,20 @@ pub const TIMEOUT_MS: i64 = 15_000;
 /// After so many milliseconds no run of any function goes by an older match.
 pub const SETTLED_MS: i64 = LIFETIME_MS + TIMEOUT_MS;
 
-/// The most lanes of a queue. A lane takes a thousand entries a second; each is
-/// read by every environment that is asked for a position in it, once a second,
-/// so few lanes make cheap polls.
-pub const MOST_LANES: u32 = 16;
+/// The fewest lanes of a queue, and the most. A lane takes a thousand entries a
+/// second, so four take what a new table does.
+const LANES: (u32, u32) = (4, 16);
+
+/// So many are admitted each second by a lane of a queue with more than the fewest:
+/// the fewer lanes there are, the more evenly they fill.
+const RATE_OF_LANE: u32 = 5;
+
+/// How many lanes the queue of a match has: never more than it admits each second,
+/// so that each of them does.
+pub fn lanes(admit_per_second: u32) -> u32 {
+    let (fewest, most) = LANES;
+    (admit_per_second / RATE_OF_LANE).clamp(fewest, most).min(admit_per_second)
+}
 
 /// A match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +69,9 @@ pub struct Match {
     pub admit_per_second: u32,
     /// Lanes of its queue.
     pub lanes: u32,
+    /// The rates that it had on sale and has, if that has changed.
+    #[serde(default)]
+    pub paces: Vec<Pace>,
     /// How long a pass is good for.
     pub pass_minutes: u32,
     /// How long seats are held.
@@ -311,7 +325,8 @@ pub(crate) mod tests {
             sale_closes_at_ms: 2_000_000,
             blocks: vec![block("A", 2, 10), block("B", 3, 5)],
             admit_per_second: 100,
-            lanes: MOST_LANES,
+            lanes: lanes(100),
+            paces: Vec::new(),
             pass_minutes: 10,
             hold_minutes: 5,
             pay_minutes: 10,
@@ -327,6 +342,12 @@ pub(crate) mod tests {
         assert_eq!(status(1_000_000), SaleStatus::Open);
         assert_eq!(status(1_999_999), SaleStatus::Open);
         assert_eq!(status(2_000_000), SaleStatus::Closed);
+    }
+
+    #[test]
+    fn a_queue_has_as_many_lanes_as_its_rate_can_keep_even() {
+        let rates = [1, 3, 4, 20, 29, 30, 80, 100_000];
+        assert_eq!(rates.map(lanes), [1, 3, 4, 4, 5, 6, 16, 16]);
     }
 
     #[test]

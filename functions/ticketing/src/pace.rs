@@ -41,8 +41,8 @@ pub fn require(app: &App, ticket: &Ticket) -> Result<(), Problem> {
 }
 
 /// Remembers that a ticket was here, and was told to come back after so long.
-pub fn remember(app: &App, nonce: String, told_ms: u64) {
+pub fn remember(app: &App, ticket: &Ticket, told_ms: u64) {
     let now = app.clock.now();
     let told_ms = i64::try_from(told_ms).unwrap_or(LIFETIME_MS);
-    app.memory::<Looks>().0.put(nonce, now, (now, told_ms));
+    app.memory::<Looks>().0.put(ticket.nonce.clone(), now, (now, told_ms));
 }

@@ -3,20 +3,20 @@
 //! One write, however many seats there are: a seat becomes an item when it is
 //! first held. Environments go by a match that is up to five seconds old, so
 //! when the sale opens, and what it sells, is settled well before it does; all
-//! else changes at any time.
+//! else changes at any time, and the rate of admission a few seconds later.
 
 use garde::Validate;
 use platform::clock::Instant;
 use platform::table::{Patience, Write, WriteError, n};
 use platform::text::{self, Text};
-use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
+use platform::{App, Function, Operation, Problem, Reply, Request, auth, http, operation};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::TABLE;
 use crate::ids::MatchId;
 use crate::layout::{self, Block};
-use crate::matches::{self, MOST_LANES, Match, MatchView, SETTLED_MS};
+use crate::matches::{self, Match, MatchView, SETTLED_MS};
 use crate::refusal::Refusal;
 
 /// The function.
@@ -29,17 +29,37 @@ const MOST_MINUTES: u32 = 7 * 24 * 60;
 /// transaction of 100 items, beside what is written about them.
 const MOST_SEATS_PER_MEMBER: u32 = 50;
 
+/// A name that says something: a title, and not only blanks.
+fn name(text: &Text, context: &()) -> garde::Result {
+    text::title(text, context)?;
+    if text.as_str().trim().is_empty() {
+        return Err(garde::Error::new("expected more than blanks"));
+    }
+    Ok(())
+}
+
+platform::schema! {
+    /// Text that [`name`] takes, in the document.
+    Name = operation::pattern(concat!(
+        r"^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*",
+        r"[^\s\u0000-\u001f\u007f-\u009f]",
+        r"[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$",
+    ))
+    .min_length(Some(1))
+    .max_length(Some(200))
+}
+
 #[derive(Deserialize, Validate, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body {
-    #[garde(custom(text::title))]
-    #[schema(value_type = text::Title)]
+    #[garde(custom(name))]
+    #[schema(value_type = Name)]
     home: Text,
-    #[garde(custom(text::title))]
-    #[schema(value_type = text::Title)]
+    #[garde(custom(name))]
+    #[schema(value_type = Name)]
     away: Text,
-    #[garde(custom(text::title))]
-    #[schema(value_type = text::Title)]
+    #[garde(custom(name))]
+    #[schema(value_type = Name)]
     venue: Text,
     #[garde(skip)]
     starts_at: Instant,
@@ -109,7 +129,8 @@ fn parse(match_id: MatchId, body: Body) -> Result<Match, Problem> {
         sale_closes_at_ms: body.sale_closes_at.as_millis(),
         blocks: body.blocks,
         admit_per_second: body.admit_per_second,
-        lanes: MOST_LANES.min(body.admit_per_second),
+        lanes: matches::lanes(body.admit_per_second),
+        paces: Vec::new(),
         pass_minutes: body.pass_minutes,
         hold_minutes: body.hold_minutes,
         pay_minutes: body.pay_minutes,
@@ -157,9 +178,13 @@ fn changed(seen: &Match, wanted: &Match, now: Instant) -> Result<Match, Refusal>
     if is_settled && (moves_opening || seen.blocks != wanted.blocks) {
         return Err(Refusal::MatchInUse);
     }
-    // People stand in the lanes that there are.
-    let lanes = if is_settled { seen.lanes } else { wanted.lanes };
-    Ok(Match { lanes, version: seen.version + 1, ..wanted.clone() })
+    let version = seen.version + 1;
+    if !is_settled {
+        return Ok(Match { version, ..wanted.clone() });
+    }
+    // People stand in the lanes that there are, and their turns have come or not.
+    let paces = seen.paces_to(wanted.admit_per_second, now);
+    Ok(Match { lanes: seen.lanes, paces, version, ..wanted.clone() })
 }
 
 #[cfg(test)]
@@ -193,8 +218,12 @@ mod tests {
     fn everything_else_changes_at_any_time_but_the_lanes_stay() {
         let slower = Match { admit_per_second: 5, lanes: 5, venue: "Park".into(), ..a_match() };
         let after = change(OPENS_AT_MS, &slower).unwrap();
-        assert_eq!((after.admit_per_second, after.lanes), (5, MOST_LANES));
+        assert_eq!((after.admit_per_second, after.lanes), (5, 16));
         assert_eq!((after.venue.as_str(), after.version), ("Park", 2));
-        assert_eq!(change(0, &slower).unwrap().lanes, 5);
+        let opens_at = Instant::from_millis(OPENS_AT_MS);
+        assert_eq!(after.turns(opens_at.plus_millis(100_000)), 6 * 100 + 94 * 5);
+        let before = change(0, &slower).unwrap();
+        assert_eq!((before.lanes, before.paces.len()), (5, 0));
+        assert_eq!(before.turns(opens_at.plus_millis(100_000)), 100 * 5);
     }
 }

@@ -1,21 +1,25 @@
 //! What those who wait in the queue of a match are told.
 
+use platform::clock::Instant;
 use platform::{App, Problem};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::lane::Lane;
 use crate::matches::Match;
 use crate::ticket::{self, Ticket};
 
-/// The shortest and the longest time between two looks at a position, in
-/// milliseconds: a lane moves once a second, and nobody should think that
-/// nothing moves.
+/// The shortest and the longest time between two looks at a position that is far
+/// away, in milliseconds.
 const POLL_MS: (u64, u64) = (1_000, 10_000);
 
+/// Whoever waits no longer than this comes back when the turn has come: it is
+/// known to the millisecond. So nobody is admitted late, and people come one
+/// after the other, as their turns do.
+const LAST_POLL_MS: u64 = 2_000;
+
 /// Of how long somebody still has to wait one look takes up a tenth: far behind
-/// there is nothing new to see, and whose turn comes learns it a tenth late.
+/// there is nothing new to see.
 const POLLS_PER_WAIT: u64 = 10;
 
 /// Up to one part in so many is added to the time until the next look, at
@@ -31,7 +35,7 @@ pub struct Place {
     pub ticket: String,
     /// The position over all lanes: 0 if admitted.
     pub position: u64,
-    /// About how long it takes until then, in seconds.
+    /// How long it takes until then, in seconds.
     pub estimated_wait_seconds: u64,
     /// When to ask again, in milliseconds.
     pub poll_after_ms: u64,
@@ -47,16 +51,22 @@ pub(crate) fn example() -> Value {
     })
 }
 
+/// The position of a ticket at `now`, never behind the one told last: 0 if its
+/// turn has come.
+pub fn position(match_: &Match, ticket: &Ticket, now: Instant) -> u64 {
+    ticket.turn.saturating_sub(match_.turns(now)).min(ticket.position)
+}
+
 impl Place {
-    /// The place of a ticket in its lane, never behind the one told last.
+    /// The place of a ticket at `now`.
     pub async fn of(
         app: &App,
         match_: &Match,
         ticket: Ticket,
-        lane: &Lane,
+        now: Instant,
     ) -> Result<Self, Problem> {
-        let position = lane.position(match_, ticket.number).min(ticket.position);
-        let wait_ms = if position == 0 { 0 } else { lane.wait_ms(match_, ticket.number) };
+        let position = position(match_, &ticket, now);
+        let wait_ms = if position == 0 { 0 } else { match_.wait_ms(ticket.turn, now) };
         let ticket = Ticket { position, ..ticket };
         Ok(Self {
             ticket: ticket::signer(app).await?.write_json(&ticket)?,
@@ -67,8 +77,12 @@ impl Place {
     }
 }
 
-fn poll_after_ms(app: &App, wait_ms: u64) -> u64 {
+/// When somebody asks again who has so long to wait.
+pub fn poll_after_ms(app: &App, wait_ms: u64) -> u64 {
     let (least_ms, most_ms) = POLL_MS;
+    if (1..=LAST_POLL_MS).contains(&wait_ms) {
+        return wait_ms;
+    }
     let most_ms = most_ms * JITTER_PART / (JITTER_PART + 1);
     let after_ms = (wait_ms / POLLS_PER_WAIT).clamp(least_ms, most_ms);
     after_ms + app.random_below(after_ms / JITTER_PART + 1)

@@ -6,6 +6,7 @@
 //! block's seats are read, and others are chosen, farther from the best each
 //! time.
 
+use futures_util::future::join;
 use garde::Validate;
 use platform::auth::Caller;
 use platform::idempotency::Idempotency;
@@ -92,8 +93,9 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let found = matches::get(app, &id).await?;
     pass::require(app, &request, &caller, &id, Age::Valid).await?;
     let wants_hold = body.hold;
-    let wish = wish(app, body, &id, &caller).await?;
-    let maps = maps::get(app, &found).await?;
+    let maps = maps::seen_by(app, &found, &caller.member_id);
+    let (wish, maps) = join(wish(app, body, &id, &caller), maps).await;
+    let (wish, maps) = (wish?, maps?);
     let of = Recommending { app, found: &found, wish: &wish };
     if wants_hold {
         return of.hold(maps, &caller.member_id, idempotency.as_ref()).await;

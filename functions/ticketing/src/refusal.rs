@@ -89,7 +89,7 @@ const MATCH_NOT_FOUND: Kind = Kind::new(404, "MATCH_NOT_FOUND", "There is no suc
 const BLOCK_NOT_FOUND: Kind = Kind::new(404, "BLOCK_NOT_FOUND", "The match has no such block.");
 const SEAT_NOT_FOUND: Kind = Kind::new(404, "SEAT_NOT_FOUND", "The match has no such seat.");
 const HOLD_NOT_FOUND: Kind = Kind::new(404, "HOLD_NOT_FOUND", "You have no such hold.");
-const ORDER_NOT_FOUND: Kind = Kind::new(404, "ORDER_NOT_FOUND", "There is no such order of yours.");
+const ORDER_NOT_FOUND: Kind = Kind::new(404, "ORDER_NOT_FOUND", "There is no such order.");
 const PASS_REQUIRED: Kind = Kind::new(
     403,
     "PASS_REQUIRED",

@@ -6,19 +6,18 @@
 //! after a lost answer or from 64 callers at once.
 
 use platform::clock::Instant;
-use platform::table::{Read, read};
+use platform::problem::TOO_MANY_REQUESTS;
 use platform::{App, Function, Operation, Problem, Reply, Request, auth, http};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::entry::{self, Entry};
 use crate::ids::MatchId;
 use crate::matches::Match;
 use crate::pass::{self, Pass};
 use crate::refusal::Refusal;
 use crate::ticket::{self, Ticket};
-use crate::{TABLE, keys, lane, matches};
+use crate::{entry, matches, pace, queue};
 
 /// The function.
 pub static FUNCTION: Function = Function::http("take-pass", |a, r| Box::pin(handle(a, r)));
@@ -46,6 +45,7 @@ pub fn operation() -> Operation {
             Refusal::TicketReplaced,
         ])
         .refuses(Refusal::sale_examples())
+        .refuses([Problem::from(TOO_MANY_REQUESTS).retry_after(1)])
 }
 
 async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
@@ -54,9 +54,7 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     let ticket = ticket::require(app, &request, &caller, &match_id).await?;
     let match_ = matches::get(app, &match_id).await?;
     match_.require_open(app.clock.now())?;
-    if !is_known_as_admitted(app, &ticket) {
-        require_admitted(app, &match_, &ticket).await?;
-    }
+    require_admitted(app, &match_, &ticket).await?;
     let expires_at = entry::admit(app, &match_, &ticket).await?;
     let location = format!("/matches/{match_id}/queue");
     let Ticket { member_id, nonce, .. } = ticket;
@@ -68,25 +66,16 @@ async fn handle(app: &App, request: Request) -> Result<Reply, Problem> {
     Reply::created(location, &View { pass, expires_at })
 }
 
-/// Whether the ticket's turn has come by what it says itself, or by what this
-/// environment remembers.
-fn is_known_as_admitted(app: &App, ticket: &Ticket) -> bool {
-    let in_lane = || lane::remembered(app, ticket).map(|lane| lane.cursor());
-    ticket.position == 0 || in_lane().is_some_and(|cursor| ticket.number <= cursor)
-}
-
-/// Looks at the lane and at the member's entry, in one call: a ticket that was
-/// replaced must not wait for its turn.
+/// Refuses a ticket whose turn has not come: no more often than it may be looked
+/// at. One that was replaced must not wait for its turn.
 async fn require_admitted(app: &App, match_: &Match, ticket: &Ticket) -> Result<(), Problem> {
     let now = app.clock.now();
-    let lane = keys::lane(&ticket.match_id, ticket.lane);
-    let entry = keys::entry(&ticket.match_id, &ticket.member_id);
-    let (lane, entry) = app.table(TABLE).get_beside(lane, Some(entry), Read::Consistent).await?;
-    let entry: Option<Entry> = entry.map(read).transpose()?;
-    entry.ok_or(Refusal::TicketReplaced)?.require(ticket)?;
-    let lane = lane::go_on(app, match_, ticket, lane, now).await?;
-    match lane.position(match_, ticket.number).min(ticket.position) {
-        0 => Ok(()),
-        position => Err(Refusal::NotAdmitted { position }.into()),
+    let position = queue::position(match_, ticket, now);
+    if position == 0 {
+        return Ok(());
     }
+    pace::require(app, ticket)?;
+    pace::remember(app, ticket, queue::poll_after_ms(app, match_.wait_ms(ticket.turn, now)));
+    entry::require(app, ticket).await?;
+    Err(Refusal::NotAdmitted { position }.into())
 }

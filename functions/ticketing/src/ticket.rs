@@ -2,8 +2,8 @@
 //!
 //! It is signed, so that telling a position takes no read of the member's. It
 //! also says which position its bearer was told last, and is signed anew with
-//! every answer: whatever another environment remembers of the lane, nobody is
-//! told to have gone back.
+//! every answer: whatever the clock of another environment says, nobody is told
+//! to have gone back.
 
 use platform::auth::Caller;
 use platform::signed::Signer;
@@ -19,10 +19,8 @@ pub struct Ticket {
     pub match_id: MatchId,
     /// Whose.
     pub member_id: String,
-    /// The lane that its bearer stands in.
-    pub lane: u32,
-    /// The place in that lane, from 1.
-    pub number: u64,
+    /// Which turn is its bearer's, counted from the opening of the sale.
+    pub turn: u64,
     /// The entry in the queue that it was given for.
     pub nonce: String,
     /// The position that its bearer was told last: 0 is an admission.

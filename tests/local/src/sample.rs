@@ -419,13 +419,12 @@ pub(crate) fn refresh_token(key: &DevKey) -> String {
     keys.map(|keys| keys.write(&token).expose().clone()).unwrap_or_default()
 }
 
-/// The ticket of the staff member's entry, the first one in its lane.
+/// The ticket of the staff member's entry, of the first turn.
 pub(crate) fn ticket(key: &DevKey) -> String {
     let ticket = MATCH.parse().ok().map(|match_id| Ticket {
         match_id,
         member_id: STAFF.to_owned(),
-        lane: 0,
-        number: 1,
+        turn: 1,
         nonce: ENTRY.to_owned(),
         position: 1,
     });

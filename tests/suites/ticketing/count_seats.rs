@@ -202,7 +202,8 @@ async fn groups_take_a_pass_and_cost_one_call_a_second_however_many_seats_there_
     assert_eq!(first.usage.calls_of("BatchGetItem"), 1);
     world.clock.advance(999);
     let again = world.admitted("final", "other").get(groups).await.expect(200);
-    assert_eq!((again.usage.total_calls(), &again.json), (0, &first.json));
+    assert_eq!((again.usage.calls_of("BatchGetItem"), &again.json), (0, &first.json));
+    assert_eq!((again.usage.total_calls(), again.usage.read_units), (1, 1.0), "the account");
     world.clock.advance(1);
     let later = world.admitted("final", "m").get(groups).await.expect(200);
     assert_eq!(later.usage.calls_of("BatchGetItem"), 1);
@@ -262,4 +263,48 @@ async fn what_one_did_is_in_ones_own_next_list_before_the_stream_tells_anybody()
     let paid = member.ordered("final", &["A-1-1"]).await;
     world.pay(&paid, "p-1", 9_000).await.expect(200);
     assert_eq!(seen(&member, "A-1-1").await, "SOLD");
+}
+
+#[tokio::test]
+async fn whatever_one_gave_back_in_the_last_moments_is_free_for_oneself_at_once() {
+    let world = World::start().await;
+    world.a_match("final", json!({})).await;
+    let [member, other] = ["m", "o"].map(|id| world.admitted("final", id));
+    let names = ["A-1-1", "A-1-2", "A-1-3", "A-1-4"];
+    let mut orders = Vec::new();
+    for (number, name) in names[..3].iter().enumerate() {
+        let order = member.ordered("final", &[name]).await;
+        world.pay(&order, &format!("p-{number}"), 9_000).await.expect(200);
+        orders.push(order);
+    }
+    let hold = member.held("final", &names[3..]).await;
+    drain(&world).await;
+    assert_eq!(counts(&world, "A").await, (1, 3, 46));
+    for order in &orders {
+        member.cancel(order).await.expect(204);
+    }
+    member.release(&hold).await.expect(204);
+    for (name, others) in names.iter().zip(["SOLD", "SOLD", "SOLD", "HELD"]) {
+        assert_eq!(seen(&member, name).await, "FREE", "{name}");
+        assert_eq!(seen(&other, name).await, others, "the stream is behind");
+    }
+    assert_eq!(counts(&world, "A").await, (0, 0, 50), "in the groups, too");
+    member.held("final", &["A-1-2"]).await;
+    assert_eq!(counts(&world, "A").await, (1, 0, 49));
+    drain(&world).await;
+    assert_eq!(seen(&other, "A-1-1").await, "FREE");
+    assert_eq!(seen(&other, "A-1-2").await, "HELD");
+}
+
+#[tokio::test]
+async fn what_somebody_else_took_since_is_theirs_once_the_stream_tells() {
+    let world = World::start().await;
+    world.a_match("final", json!({})).await;
+    let [member, other] = ["m", "o"].map(|id| world.admitted("final", id));
+    let hold = member.held("final", &["A-1-1"]).await;
+    member.release(&hold).await.expect(204);
+    world.clock.advance(1);
+    other.held("final", &["A-1-1"]).await;
+    drain(&world).await;
+    assert_eq!(seen(&member, "A-1-1").await, "HELD");
 }

@@ -4,26 +4,27 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use suites::{World, count, race};
-use ticketing::{entry, matches};
 
 use crate::queue::{
-    QUEUE, admitting, enter, environment, lanes, poll, poll_after_ms, position_in, take, ticket,
-    ticket_in, wait,
+    QUEUE, admitting, come_in, enter, poll, poll_after_ms, position_in, take, ticket, ticket_in,
+    turn_in, wait,
 };
 
 #[tokio::test]
-async fn entering_takes_two_writes_and_no_read() {
+async fn entering_takes_three_writes_and_no_read_and_again_one_that_is_refused() {
     let world = World::with_environments(1).await;
-    world.a_match("final", json!({})).await;
-    enter(&world, "first").await.expect(201);
+    world.a_match("final", json!({ "admitPerSecond": 1 })).await;
+    let first = enter(&world, "first").await.expect(201);
+    let usage = (first.usage.calls_of("UpdateItem"), first.usage.write_units);
+    assert_eq!(usage, (4, 4.0), "the match, and a lane that stood still goes on from now");
     let entered = enter(&world, "m").await.expect(201);
-    assert_eq!((entered.usage.total_calls(), entered.usage.calls_of("UpdateItem")), (2, 2));
-    assert_eq!((entered.usage.read_units, entered.usage.write_units), (0.0, 2.0));
+    assert_eq!((entered.usage.total_calls(), entered.usage.calls_of("UpdateItem")), (3, 3));
+    assert_eq!((entered.usage.read_units, entered.usage.write_units), (0.0, 3.0));
     assert_eq!(entered.headers["location"], QUEUE);
     assert!(ticket_in(&entered).len() < 1_000);
     assert!(position_in(&entered) >= 1);
     let again = enter(&world, "m").await.expect(201);
-    assert_eq!(again.usage.write_units, 2.0, "also when a ticket is replaced");
+    assert_eq!((again.usage.total_calls(), again.usage.write_units), (1, 0.0));
 }
 
 #[tokio::test]
@@ -36,15 +37,17 @@ async fn many_who_enter_at_once_stand_one_behind_the_other() {
 }
 
 #[tokio::test]
-async fn many_lanes_take_about_as_many_each_and_no_place_twice() {
-    let world = admitting(16).await;
-    let answers = race(0..320, async |n| enter(&world, &format!("m{n}")).await).await;
-    assert_eq!(count(&answers, 201), 320);
-    let lanes = lanes(&environment(&world, 0), 16).await;
-    assert_eq!(lanes.iter().map(|lane| lane.tail).sum::<u64>(), 320);
-    assert!(lanes.iter().all(|lane| (4..60).contains(&lane.tail)), "{lanes:?}");
-    for answer in &answers {
-        assert_eq!(position_in(answer) % 16, 1, "people ahead in the lane, times the lanes");
+async fn many_lanes_take_about_as_many_each_and_no_turn_twice() {
+    for environments in [1, 64] {
+        let world = World::with_environments(environments).await;
+        world.a_match("final", json!({ "admitPerSecond": 100 })).await;
+        let answers = race(0..320, async |n| enter(&world, &format!("m{n}")).await).await;
+        assert_eq!(count(&answers, 201), 320);
+        let positions: BTreeSet<u64> = answers.iter().map(position_in).collect();
+        assert_eq!(positions.len(), 320, "nobody has another one's turn");
+        let last = *positions.last().unwrap();
+        let most = if environments == 1 { 320 } else { 480 };
+        assert!(last <= most, "320 stand on {last} turns, in {environments} environments");
     }
 }
 
@@ -54,69 +57,69 @@ async fn what_is_told_follows_from_the_rate() {
     let mut last = enter(&world, "m0").await.expect(201);
     let mut longest_ms = 0;
     for n in 1..400 {
-        assert!((1_000..=10_000).contains(&poll_after_ms(&last)), "{}", last.json);
+        assert!((1..=10_000).contains(&poll_after_ms(&last)), "{}", last.json);
         longest_ms = longest_ms.max(poll_after_ms(&last));
         last = enter(&world, &format!("m{n}")).await.expect(201);
     }
     let (position, wait_s) = (position_in(&last), last.json["estimatedWaitSeconds"].as_u64());
-    let expected_s = (position + 1).div_ceil(2);
+    let expected_s = position.div_ceil(2);
     assert!((expected_s..=expected_s + 1).contains(&wait_s.unwrap()), "{}", last.json);
     assert!(longest_ms > 8_000, "far behind one asks seldom: {longest_ms}");
 }
 
 #[tokio::test]
-async fn whoever_enters_again_goes_to_the_end_and_the_older_ticket_is_worth_nothing() {
-    let world = admitting(1).await;
-    let older = ticket(&world, "m").await;
+async fn a_member_has_one_place_however_often_they_enter() {
+    let world = admitting(20).await;
+    let first = enter(&world, "m").await.expect(201);
+    let turn = turn_in(&world, &first).await;
+    for n in 0..400 {
+        world.clock.advance(n % 3);
+        let again = enter(&world, "m").await.expect(201);
+        assert_eq!(turn_in(&world, &again).await, turn, "no better place, and no other one");
+    }
+    let other = enter(&world, "n").await.expect(201);
+    assert!(position_in(&other) <= 20, "four hundred places ahead of everybody: {}", other.json);
+    let admitted = wait(&world, "m", ticket_in(&first)).await;
+    let pass = take(&world, "m", &ticket_in(&admitted)).await.expect(201).json;
+    let again = enter(&world, "m").await.expect(201);
+    assert_eq!(position_in(&again), 0, "who is in is told so");
+    assert_eq!(take(&world, "m", &ticket_in(&again)).await.expect(201).json, pass);
+}
+
+#[tokio::test]
+async fn when_a_pass_is_over_its_member_goes_to_the_end_and_the_older_ticket_is_worth_nothing() {
+    let world = World::start().await;
+    world.a_match("final", json!({ "admitPerSecond": 1, "passMinutes": 1 })).await;
+    let older = ticket_in(&come_in(&world, "m").await);
+    take(&world, "m", &older).await.expect(201);
+    world.clock.advance(60_000);
     for n in 0..3 {
         enter(&world, &format!("m{n}")).await.expect(201);
     }
+    take(&world, "m", &older).await.refused(403, "PASS_REQUIRED");
     let again = enter(&world, "m").await.expect(201);
-    assert_eq!(position_in(&again), 5);
+    assert_eq!(position_in(&again), 4);
     take(&world, "m", &older).await.refused(409, "TICKET_REPLACED");
-    let admitted = wait(&world, "m", older.clone()).await;
-    take(&world, "m", &ticket_in(&admitted)).await.refused(409, "TICKET_REPLACED");
+    poll(&world, "m", &older).await.refused(409, "TICKET_REPLACED");
     let admitted = wait(&world, "m", ticket_in(&again)).await;
     take(&world, "m", &ticket_in(&admitted)).await.expect(201);
-    take(&world, "m", &older).await.refused(409, "TICKET_REPLACED");
 }
 
 #[tokio::test]
-async fn a_ticket_that_was_replaced_does_not_wait_for_its_turn() {
-    let world = admitting(1).await;
-    for n in 0..3 {
-        enter(&world, &format!("m{n}")).await.expect(201);
-    }
-    let older = ticket(&world, "m").await;
-    enter(&world, "m").await.expect(201);
-    take(&world, "m", &older).await.refused(409, "TICKET_REPLACED");
-}
-
-#[tokio::test]
-async fn of_a_member_who_enters_from_many_devices_at_once_exactly_one_ticket_works() {
-    for devices in [2, 64] {
-        let world = admitting(1_000).await;
+async fn a_member_who_enters_from_many_devices_at_once_takes_one_turn_and_gets_one_pass() {
+    for devices in [2, 64, 400] {
+        let world = admitting(1).await;
+        let before = turn_in(&world, &enter(&world, "before").await).await;
         let entered = race(0..devices, async |_| enter(&world, "m").await).await;
         assert_eq!(count(&entered, 201), devices);
         for answer in &entered {
-            wait(&world, "m", ticket_in(answer)).await;
+            assert_eq!(turn_in(&world, answer).await, before + 1);
         }
+        assert_eq!(turn_in(&world, &enter(&world, "after").await).await, before + 2, "no gap");
+        wait(&world, "m", ticket_in(&entered[0])).await;
         let taken = race(&entered, async |e| take(&world, "m", &ticket_in(e)).await).await;
-        assert_eq!((count(&taken, 201), count(&taken, 409)), (1, devices - 1));
-    }
-}
-
-#[tokio::test]
-async fn an_entry_comes_after_those_before_it_whatever_the_clocks_say() {
-    let world = admitting(10).await;
-    let environments = [environment(&world, 10_000), environment(&world, 0)];
-    let id = "final".parse().unwrap();
-    let mut last = String::new();
-    for app in environments.iter().cycle().take(6) {
-        let the_match = matches::get(app, &id).await.unwrap();
-        let nonce = entry::enter(app, &the_match, "m").await.unwrap();
-        assert!(nonce > last, "one that was sent before could take the place of {last}");
-        last = nonce;
+        assert_eq!(count(&taken, 201), devices);
+        assert!(taken.iter().all(|answer| answer.json == taken[0].json));
     }
 }
 

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use suites::{World, count, race};
-use ticketing::lane::Lane;
 use ticketing::matches;
 use ticketing::queue::Place;
-use ticketing::ticket::{self, Ticket};
 
 use crate::queue::{
-    QUEUE, admitting, bearing, enter, environment, poll, poll_after_ms, position_in, take,
-    ticket as ticket_of, ticket_in, wait,
+    QUEUE, admitting, bearing, come_in, enter, environment, poll, poll_after_ms, position_in, said,
+    take, ticket as ticket_of, ticket_in, wait,
 };
 
 #[tokio::test]
@@ -37,7 +35,7 @@ async fn a_position_only_moves_forward_until_the_turn_has_come() {
             waiting.insert((next_ms, n), (ticket_in(&answer), position_in(&answer)));
         }
     }
-    assert!((9_000..25_000).contains(&at_ms), "200 at 20 a second took {at_ms} ms");
+    assert!((9_900..16_000).contains(&at_ms), "200 at 20 a second took {at_ms} ms");
     assert!(polls < 200 * 12, "{polls} polls");
 }
 
@@ -52,18 +50,17 @@ async fn a_ticket_that_was_told_a_position_is_never_told_a_later_one() {
     world.clock.advance(5_000);
     let told = poll(&world, "m", &ticket_in(&entered)).await.expect(200);
     assert!(position_in(&told) < position_in(&entered));
-    // An environment that knows only how the lane was in the beginning.
-    let app = environment(&world, 0);
-    let ticket: Ticket = ticket::signer(&app).await.unwrap().read_json(&ticket_in(&told)).unwrap();
-    let match_ = matches::get(&app, &ticket.match_id).await.unwrap();
-    let behind = Lane::default();
-    assert!(behind.position(&match_, ticket.number) > position_in(&told));
-    let place = Place::of(&app, &match_, ticket, &behind).await.unwrap();
+    // An environment whose clock is behind.
+    let app = environment(&world, -3_000);
+    let ticket = said(&app, &ticket_in(&told)).await;
+    let (match_, now) = (matches::get(&app, &ticket.match_id).await.unwrap(), app.clock.now());
+    assert!(ticket.turn - match_.turns(now) > position_in(&told));
+    let place = Place::of(&app, &match_, ticket, now).await.unwrap();
     assert_eq!(place.position, position_in(&told));
 }
 
 #[tokio::test]
-async fn a_poll_costs_no_read_in_most_cases() {
+async fn a_poll_reads_nothing_but_the_match_and_one_of_the_admitted_their_entry() {
     let world = World::with_environments(1).await;
     world.a_match("final", json!({ "admitPerSecond": 4 })).await;
     let entered = race(0..100, async |n| enter(&world, &format!("m{n}")).await).await;
@@ -72,58 +69,31 @@ async fn a_poll_costs_no_read_in_most_cases() {
     let all = async || race(&tickets, async |(m, t)| poll(&world, m, t).await).await;
     let calls = |answers: &[suites::Answer]| -> (u64, u64) {
         let sum = |action| answers.iter().map(|a| a.usage.calls_of(action)).sum();
-        (sum("GetItem"), sum("UpdateItem"))
+        (sum("GetItem"), answers.iter().map(|a| a.usage.total_calls()).sum())
     };
     let first = all().await;
-    assert_eq!((count(&first, 200), calls(&first)), (100, (5, 4)), "the match and four lanes");
-    for answer in &first {
-        assert!(answer.usage.total_calls() <= 3);
-    }
-    world.clock.advance(999);
-    let within_a_second = race(0..100, async |n| {
-        let member = format!("n{n}");
-        let ticket = ticket_of(&world, &member).await;
-        poll(&world, &member, &ticket).await
-    });
-    let within_a_second = within_a_second.await;
-    assert_eq!((count(&within_a_second, 200), calls(&within_a_second)), (100, (0, 0)));
+    assert_eq!((count(&first, 200), calls(&first)), (100, (1, 1)), "the match");
     world.clock.advance(4_999);
-    let later = all().await;
-    assert_eq!((count(&later, 200), calls(&later)), (100, (5, 4)));
+    let soon = all().await;
+    let admitted = soon.iter().filter(|answer| answer.json["admitted"] == true).count() as u64;
+    assert_eq!((count(&soon, 200), calls(&soon)), (100, (admitted, admitted)));
+    assert_eq!(admitted, 19, "four a second, in not quite five");
 }
 
 #[tokio::test]
-async fn a_lane_in_which_nobody_waits_is_not_written() {
-    let world = admitting(10).await;
-    let admitted = wait(&world, "m", ticket_of(&world, "m").await).await;
-    for _ in 0..10 {
-        world.clock.advance(5_000);
-        let answer = poll(&world, "m", &ticket_in(&admitted)).await.expect(200);
-        assert_eq!((position_in(&answer), &answer.json["admitted"]), (0, &json!(true)));
-        assert_eq!(answer.usage.calls_of("UpdateItem"), 0);
-    }
-}
-
-#[tokio::test]
-async fn whoever_is_admitted_stays_admitted_whatever_happens_to_the_lane() {
-    let world = admitting(1).await;
-    let admitted = wait(&world, "m", ticket_of(&world, "m").await).await;
+async fn whoever_is_admitted_stays_admitted_whatever_happens_to_the_rate() {
+    let world = admitting(100).await;
+    let admitted = come_in(&world, "m").await;
     assert_eq!(admitted.json["estimatedWaitSeconds"], 0);
     world.clock.advance(60_000);
-    world.faults.always("BatchGetItem", local::faults::Fault::Rejected);
+    world.as_staff().put("/matches/final", slower()).await.expect(200);
+    world.clock.advance(60_000);
     take(&world, "m", &ticket_in(&admitted)).await.expect(201);
 }
 
-#[tokio::test]
-async fn tickets_that_nobody_polls_do_not_block_the_queue() {
-    let world = admitting(5).await;
-    for n in 0..50 {
-        enter(&world, &format!("m{n}")).await.expect(201);
-    }
-    let begun = world.clock.now();
-    wait(&world, "last", ticket_of(&world, "last").await).await;
-    let took_ms = world.clock.now().as_millis() - begun.as_millis();
-    assert!(took_ms < 60_000, "{took_ms} ms");
+/// The match, with one admitted a second.
+fn slower() -> Value {
+    suites::ticketing::match_with(&json!({ "admitPerSecond": 1 }))
 }
 
 #[tokio::test]

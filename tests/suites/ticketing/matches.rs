@@ -96,6 +96,7 @@ async fn what_is_no_valid_match_is_refused_with_its_field() {
     for (field, bad) in [
         ("home", json!("")),
         ("away", json!("a\u{0}")),
+        ("venue", json!(" \t\u{a0}\n")),
         ("startsAt", json!("soon")),
         ("saleClosesAt", json!("2029-12-31T00:00:00Z")),
         ("blocks", json!([])),

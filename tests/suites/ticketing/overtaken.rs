@@ -9,8 +9,6 @@ use suites::World;
 use suites::gate::Gate;
 use ticketing::{TABLE, keys};
 
-use crate::queue::{admitted, environment, poll, ticket};
-
 /// The one write that a request makes.
 const WRITE: (&str, u32) = ("TransactWriteItems", 1);
 const MINUTE_MS: i64 = 60_000;
@@ -155,36 +153,4 @@ async fn a_wish_that_another_overtook_takes_the_place_of_that_one() {
     let key = keys::options(&"final".parse().unwrap(), "m");
     let item = world.app().await.table(TABLE).get(key, Read::Consistent).await.unwrap().unwrap();
     assert_eq!((&item["seats"], &item["version"]), (&n(3), &n(3)), "a version of its own");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_move_of_a_lane_that_others_overtook_does_not_turn_it_back() {
-    for moves in [0, 1] {
-        let gate = Gate::default();
-        let world = World::behind(&gate).await;
-        world.a_match("final", json!({ "admitPerSecond": 1 })).await;
-        let mut tickets = Vec::new();
-        for n in 0..6 {
-            let member = format!("m{n}");
-            tickets.push((ticket(&world, &member).await, member));
-        }
-        let (mut asking, world) = (tickets.iter(), &world);
-        let mut ask = || {
-            let (ticket, member) = asking.next().unwrap();
-            Box::pin(async move { drop(poll(world, member, ticket).await.expect(200)) })
-        };
-        for _ in 0..moves {
-            ask().await;
-            world.clock.advance(2_000);
-        }
-        let (late, others) = (ask(), [ask(), ask()]);
-        let overtake = async {
-            for other in others {
-                world.clock.advance(2_000);
-                other.await;
-            }
-        };
-        gate.overtaken(("UpdateItem", 1), late, overtake).await;
-        assert_eq!(admitted(&environment(world, 0), 1).await, moves + 2);
-    }
 }

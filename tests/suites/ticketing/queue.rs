@@ -2,12 +2,9 @@
 
 use platform::App;
 use platform::clock::Clock;
-use platform::table::{Read, read};
 use serde_json::{Value, json};
 use suites::{Answer, Caller, World};
-use ticketing::TABLE;
-use ticketing::ids::MatchId;
-use ticketing::lane::Lane;
+use ticketing::ticket::{self, Ticket};
 
 pub(crate) const QUEUE: &str = "/matches/final/queue";
 pub(crate) const PASS: &str = "/matches/final/queue/pass";
@@ -72,6 +69,11 @@ pub(crate) async fn wait(world: &World, member: &str, mut ticket: String) -> Ans
     panic!("{member} was never admitted");
 }
 
+/// A member enters and waits for the turn: the last answer.
+pub(crate) async fn come_in(world: &World, member: &str) -> Answer {
+    wait(world, member, ticket(world, member).await).await
+}
+
 /// An environment of its own, with a clock of its own that is ahead by so much.
 pub(crate) fn environment(world: &World, ahead_ms: i64) -> App {
     let clock = Clock::manual(world.clock.now().plus_millis(ahead_ms));
@@ -80,15 +82,12 @@ pub(crate) fn environment(world: &World, ahead_ms: i64) -> App {
     App::new(settings, clock, fastrand::Rng::new(), world.cloud.clients()).unwrap()
 }
 
-/// The lanes of the match as they are in the table: those that were entered.
-pub(crate) async fn lanes(app: &App, count: u32) -> Vec<Lane> {
-    let id: MatchId = "final".parse().unwrap();
-    let keys = (0..count).map(|lane| ticketing::keys::lane(&id, lane)).collect();
-    let items = app.table(TABLE).batch_get(keys, Read::Consistent).await.unwrap();
-    items.into_iter().map(|item| read(item).unwrap()).collect()
+/// What a ticket says.
+pub(crate) async fn said(app: &App, ticket: &str) -> Ticket {
+    ticket::signer(app).await.unwrap().read_json(ticket).unwrap()
 }
 
-/// How many have been admitted, in all lanes.
-pub(crate) async fn admitted(app: &App, count: u32) -> u64 {
-    lanes(app, count).await.iter().map(Lane::cursor).sum()
+/// The turn that a ticket says.
+pub(crate) async fn turn_in(world: &World, answer: &Answer) -> u64 {
+    said(&environment(world, 0), &ticket_in(answer)).await.turn
 }

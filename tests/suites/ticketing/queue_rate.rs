@@ -1,192 +1,236 @@
-//! Who is admitted when: never more than the rate allows, whoever asks.
+//! Who is admitted when: never more than the rate allows, and no fewer while
+//! somebody waits, whoever asks and however often.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 use platform::App;
+use serde_json::json;
+use suites::ticketing::match_with;
 use suites::{World, race};
-use ticketing::lane;
-use ticketing::{TABLE, keys, matches};
-
-use ticketing::ticket::Ticket;
+use ticketing::{lane, matches};
 
 use crate::queue::{
-    admitted, admitting, enter, environment, lanes, poll, poll_after_ms, ticket_in,
+    admitting, come_in, enter, environment, poll, poll_after_ms, take, ticket_in, turn_in,
 };
 
-/// Everybody who was admitted, by the time at which it was seen.
-struct Admissions {
-    app: App,
-    lanes: u32,
-    seen: Vec<(i64, u64)>,
+/// How somebody polls: what is made of the time that they were told, in
+/// milliseconds.
+type Manner = fn(i64) -> i64;
+
+const AS_TOLD: Manner = |told_ms| told_ms;
+const LATE: Manner = |told_ms| told_ms + told_ms / 2 + 70;
+
+/// What was seen of a queue: when each pass was taken, in milliseconds from the
+/// begin, in order; and how much longer than told people waited, at most.
+struct Seen {
+    passes_ms: Vec<i64>,
+    latest_ms: i64,
 }
 
-impl Admissions {
-    async fn of(world: &World, lanes: u32) -> Self {
-        let app = environment(world, 0);
-        let seen = vec![(i64::MIN, admitted(&app, lanes).await)];
-        Self { app, lanes, seen }
-    }
-
-    async fn note(&mut self, at_ms: i64) {
-        self.seen.push((at_ms, admitted(&self.app, self.lanes).await));
-    }
-
-    fn total(&self) -> u64 {
-        self.seen.last().unwrap().1
-    }
-
-    /// The most that were admitted within any `window_ms`.
-    fn most_within(&self, window_ms: i64) -> u64 {
-        let steps = self.seen.windows(2).map(|pair| (pair[1].0, pair[1].1 - pair[0].1));
-        let steps: Vec<(i64, u64)> = steps.filter(|(_, admitted)| *admitted > 0).collect();
-        let from = |at_ms: i64| {
-            let within = steps.iter().filter(|(ms, _)| (at_ms..at_ms + window_ms).contains(ms));
-            within.map(|(_, admitted)| admitted).sum()
+impl Seen {
+    /// The most passes that were taken within any second.
+    fn most_a_second(&self) -> usize {
+        let within = |from_ms: &i64| {
+            let second = *from_ms..*from_ms + 1_000;
+            self.passes_ms.iter().filter(|at_ms| second.contains(at_ms)).count()
         };
-        steps.iter().map(|(at_ms, _)| from(*at_ms)).max().unwrap_or(0)
+        self.passes_ms.iter().map(within).max().unwrap_or(0)
+    }
+
+    /// How long it took until all were in.
+    fn took_ms(&self) -> i64 {
+        *self.passes_ms.last().expect("somebody")
     }
 }
 
-/// `members` enter and poll as told, those that are due at the same time. Watches
-/// for so many seconds.
-async fn watch(world: &World, lanes: u32, members: usize, seconds: i64) -> Admissions {
-    let names: Vec<String> = (0..members).map(|n| format!("m{n}")).collect();
-    let entered = race(&names, async |name| enter(world, name).await).await;
-    let mut waiting: Vec<(i64, &String, String)> =
-        names.iter().zip(&entered).map(|(name, e)| (0, name, ticket_in(e))).collect();
-    let mut admissions = Admissions::of(world, lanes).await;
-    for at_ms in (0..seconds * 1_000).step_by(100) {
-        let due = waiting.iter_mut().filter(|(next_ms, ..)| *next_ms <= at_ms);
-        join_all(due.map(async |(next_ms, name, ticket)| {
-            let answer = poll(world, name, ticket).await.expect(200);
-            *next_ms = at_ms + poll_after_ms(&answer);
-            *ticket = ticket_in(&answer);
-        }))
-        .await;
-        admissions.note(at_ms).await;
-        world.clock.advance(100);
+/// These members enter at the same time, poll in their manner and take their passes
+/// when they are told that their turn has come. Now and then `meanwhile` happens.
+async fn watch(
+    world: &World,
+    members: impl Iterator<Item = String>,
+    manner: Manner,
+    meanwhile: impl AsyncFn(i64),
+) -> Seen {
+    let members: Vec<String> = members.collect();
+    let entered = race(&members, async |name| enter(world, name).await).await;
+    let told = |answer: &suites::Answer| answer.json["estimatedWaitSeconds"].as_i64().unwrap();
+    let estimates_ms: Vec<i64> = entered.iter().map(|e| told(e) * 1_000).collect();
+    let mut waiting: BTreeMap<(i64, usize), String> =
+        (0..).zip(&entered).map(|(n, e)| ((manner(poll_after_ms(e)), n), ticket_in(e))).collect();
+    let (begun, mut seen) = (world.clock.now(), Seen { passes_ms: vec![], latest_ms: 0 });
+    while let Some(((at_ms, n), ticket)) = waiting.pop_first() {
+        let now_ms = world.clock.now().as_millis() - begun.as_millis();
+        world.clock.advance(at_ms - now_ms);
+        meanwhile(at_ms).await;
+        let answer = poll(world, &members[n], &ticket).await.expect(200);
+        if answer.json["admitted"] == false {
+            waiting.insert((at_ms + manner(poll_after_ms(&answer)), n), ticket_in(&answer));
+            continue;
+        }
+        take(world, &members[n], &ticket_in(&answer)).await.expect(201);
+        seen.passes_ms.push(at_ms);
+        seen.latest_ms = seen.latest_ms.max(at_ms - estimates_ms[n]);
     }
-    admissions
+    seen
+}
+
+fn members(count: usize) -> impl Iterator<Item = String> {
+    (0..count).map(|n| format!("m{n}"))
+}
+
+async fn nothing(_: i64) {}
+
+/// A world with an open sale whose queue is entered by way of one environment, as
+/// a queue is that few enter at the same moment.
+async fn entered_by_one(rate: u32) -> World {
+    let world = World::with_environments(1).await;
+    world.a_match("final", json!({ "admitPerSecond": rate })).await;
+    world
 }
 
 #[tokio::test]
-async fn no_second_admits_more_than_the_rate_rounded_up_per_lane() {
-    for (rate, lanes) in [(1, 1), (10, 10), (20, 16)] {
+async fn those_who_poll_as_told_come_in_at_the_rate_and_when_they_were_told() {
+    for (rate, count) in [(1, 10), (3, 30), (5, 100), (10, 100), (17, 100), (20, 240), (100, 300)] {
+        let world = entered_by_one(rate).await;
+        let seen = watch(&world, members(count), AS_TOLD, nothing).await;
+        assert!(seen.most_a_second() <= rate as usize, "{} of {rate}", seen.most_a_second());
+        let ideal_ms = count as i64 * 1_000 / i64::from(rate);
+        let most_ms = ideal_ms + ideal_ms / 10 + 1_000;
+        let took_ms = seen.took_ms();
+        assert!(took_ms <= most_ms, "{count} at {rate}: {took_ms} ms, ideal {ideal_ms}");
+        assert!(seen.latest_ms <= 0, "somebody waited {} ms longer than told", seen.latest_ms);
+    }
+}
+
+#[tokio::test]
+async fn many_environments_fill_the_lanes_less_evenly_and_admit_no_more() {
+    for (rate, count) in [(5, 100), (20, 240), (20, 1_000)] {
         let world = admitting(rate).await;
-        let admissions = watch(&world, lanes, 100, 5).await;
-        let most = u64::from(rate.div_ceil(lanes) * lanes);
-        let seen = admissions.most_within(1_000);
-        assert!(seen <= most, "{seen} of {most} a second");
-        let total = admissions.total();
-        let least = u64::from(rate) * 3;
-        assert!(total >= least, "{total} in five seconds at {rate} a second");
+        let seen = watch(&world, members(count), AS_TOLD, nothing).await;
+        assert!(seen.most_a_second() <= rate as usize);
+        let ideal_ms = count as i64 * 1_000 / i64::from(rate);
+        let took_ms = seen.took_ms();
+        assert!(took_ms <= ideal_ms * 3 / 2 + 1_000, "{count} at {rate}: {took_ms} ms");
+    }
+}
+
+#[tokio::test]
+async fn nobody_comes_before_the_turn_whoever_polls_late() {
+    for rate in [1, 7, 20] {
+        let world = admitting(rate).await;
+        let seen = watch(&world, members(60), LATE, nothing).await;
+        for (admitted, at_ms) in (1..).zip(&seen.passes_ms) {
+            assert!((admitted - 1) * 1_000 / i64::from(rate) <= *at_ms, "{admitted} by {at_ms}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_new_sale_admits_no_more_in_its_first_seconds() {
+    for rate in [2, 15, 16, 20, 47] {
+        let world = World::start().await;
+        let opens_at = world.clock.now().plus_millis(60_000);
+        world
+            .a_match(
+                "final",
+                json!({ "admitPerSecond": rate, "saleOpensAt": opens_at.to_string() }),
+            )
+            .await;
+        world.clock.advance(60_000);
+        let seen = watch(&world, members(4 * rate), AS_TOLD, nothing).await;
+        assert!(seen.most_a_second() <= rate, "{} of {rate}", seen.most_a_second());
+        for (admitted, at_ms) in (1..).zip(&seen.passes_ms) {
+            assert!(admitted * 1_000 <= rate as i64 * at_ms, "{admitted} by {at_ms}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_rate_that_is_changed_on_sale_holds_six_seconds_later() {
+    for (before, after) in [(20, 2), (20, 7), (5, 50), (1, 16)] {
+        let world = entered_by_one(before).await;
+        let change = match_with(&json!({ "admitPerSecond": after }));
+        let (world, has_changed) = (&world, std::sync::atomic::AtomicBool::new(false));
+        let seen = watch(world, members(200), AS_TOLD, async |at_ms| {
+            let is_time = at_ms >= 1_000;
+            if is_time && !has_changed.swap(true, std::sync::atomic::Ordering::Relaxed) {
+                world.as_staff().put("/matches/final", change.clone()).await.expect(200);
+            }
+        })
+        .await;
+        let (first_ms, most) = (seen.passes_ms[0], seen.most_a_second());
+        assert!(first_ms <= 2_000 && most <= before.max(after) as usize, "{most}");
+        // What changed at about 1 s holds from 7 s on: a little later for who was told
+        // before that they come later.
+        let later = seen.passes_ms.iter().filter(|at_ms| **at_ms > 8_000).copied().collect();
+        let later = Seen { passes_ms: later, latest_ms: 0 };
+        let most = later.most_a_second();
+        assert!(most <= after as usize, "{most} a second, {before} changed to {after}");
+        let count = later.passes_ms.len() as i64;
+        let took_ms = later.took_ms() - 8_000;
+        let ideal_ms = count * 1_000 / i64::from(after);
+        assert!(took_ms <= ideal_ms * 3 / 2 + 11_000, "{count} at {after}: {took_ms} ms");
     }
 }
 
 #[tokio::test]
 async fn an_idle_hour_saves_up_nothing() {
     let world = admitting(10).await;
-    watch(&world, 10, 5, 3).await;
+    watch(&world, members(5), AS_TOLD, nothing).await;
     world.clock.advance(3_600_000);
-    for n in 0..100 {
-        enter(&world, &format!("early{n}")).await.expect(201);
-    }
+    let early = race(0..100, async |n| enter(&world, &format!("early{n}")).await).await;
     world.clock.advance(3_600_000);
-    let admissions = watch(&world, 10, 100, 4).await;
-    let most = admissions.most_within(1_000);
-    assert!((1..=10).contains(&most), "{most}: {:?}", admissions.seen);
-}
-
-/// A ticket for the end of a lane.
-fn at_end(lane: u32, number: u64) -> Ticket {
-    Ticket {
-        match_id: "final".parse().unwrap(),
-        member_id: "m".into(),
-        lane,
-        number,
-        nonce: "n".into(),
-        position: u64::MAX,
-    }
-}
-
-/// What the clocks of all environments have in common: they go on.
-async fn look_all(environments: &[App], ticket: &Ticket) {
-    join_all(environments.iter().map(async |app| {
-        let match_ = matches::get(app, &ticket.match_id).await.unwrap();
-        lane::look(app, &match_, ticket).await.unwrap()
-    }))
-    .await;
+    let seen = watch(&world, (0..100).map(|n| format!("late{n}")), AS_TOLD, nothing).await;
+    assert!((1..=10).contains(&seen.most_a_second()), "{:?}", seen.passes_ms);
+    assert_eq!(suites::count(&early, 201), 100);
 }
 
 #[tokio::test]
-async fn clocks_that_differ_move_a_lane_no_faster_for_long_and_never_back() {
-    let world = admitting(1).await;
-    for n in 0..100 {
-        enter(&world, &format!("m{n}")).await.expect(201);
+async fn who_waits_behind_those_who_left_waits_as_long_as_told() {
+    let world = entered_by_one(5).await;
+    for n in 0..200 {
+        enter(&world, &format!("gone{n}")).await.expect(201);
     }
+    let seen = watch(&world, members(1), AS_TOLD, nothing).await;
+    assert!((38_000..=42_000).contains(&seen.took_ms()), "{} ms", seen.took_ms());
+    assert!(seen.latest_ms <= 0, "{} ms later than told", seen.latest_ms);
+}
+
+#[tokio::test]
+async fn who_comes_to_an_empty_queue_is_in_within_a_second() {
+    for rate in [1, 5, 16, 20, 1_000] {
+        let world = admitting(rate).await;
+        for n in 0..10 {
+            world.clock.advance(3_777);
+            let begun = world.clock.now().as_millis();
+            come_in(&world, &format!("m{n}")).await;
+            let took_ms = world.clock.now().as_millis() - begun;
+            assert!(took_ms <= 1_000, "{took_ms} ms at {rate} a second");
+        }
+    }
+}
+
+#[tokio::test]
+async fn environments_whose_clocks_differ_give_no_turn_twice() {
+    let world = admitting(5).await;
     let ahead_ms = [0, 40, -70, 300, -450, 900];
-    let environments = ahead_ms.map(|ms| environment(&world, ms));
-    let ticket = at_end(0, 100);
-    let mut admissions = Admissions::of(&world, 1).await;
-    for step in 0..200 {
-        look_all(&environments, &ticket).await;
-        admissions.note(step * 100).await;
+    let environments: Vec<App> = ahead_ms.iter().map(|ms| environment(&world, *ms)).collect();
+    let id = "final".parse().unwrap();
+    let mut turns = BTreeSet::new();
+    for round in 1..=20 {
+        let taken = join_all(environments.iter().map(async |app| {
+            let match_ = matches::get(app, &id).await.unwrap();
+            let turn = lane::enter(app, &match_).await.unwrap();
+            assert!(turn > match_.turns(app.clock.now()), "what has passed is over");
+            turn
+        }));
+        turns.extend(taken.await);
+        assert_eq!(turns.len(), round * environments.len());
         for environment in &environments {
             environment.clock.advance(100);
         }
     }
-    assert!(admissions.seen.is_sorted_by_key(|(_, admitted)| *admitted), "never back");
-    // Twenty seconds, the first move, and what the clocks are apart.
-    assert!((10..=22).contains(&admissions.total()), "{}", admissions.total());
-    for seconds in 2..20 {
-        let most = admissions.most_within(seconds * 1_000);
-        assert!(most <= seconds.unsigned_abs() + 2, "{most} in {seconds} s");
-    }
-}
-
-#[tokio::test]
-async fn many_environments_that_ask_at_once_move_a_lane_once() {
-    let world = admitting(3).await;
-    for n in 0..60 {
-        enter(&world, &format!("m{n}")).await.expect(201);
-    }
-    let environments: Vec<App> = (0..32).map(|_| environment(&world, 0)).collect();
-    for round in 1..=5 {
-        for lane in 0..3 {
-            look_all(&environments, &at_end(lane, 1_000)).await;
-        }
-        let cursors: Vec<u64> =
-            lanes(&environments[0], 3).await.iter().map(lane::Lane::cursor).collect();
-        assert!(cursors.iter().all(|cursor| *cursor <= round), "{cursors:?}");
-        for environment in &environments {
-            environment.clock.advance(1_250);
-        }
-    }
-    assert_eq!(admitted(&environments[0], 3).await, 15);
-}
-
-#[tokio::test]
-async fn somebody_who_enters_a_shorter_lane_comes_no_faster_than_its_rate() {
-    let world = admitting(4).await;
-    let id = "final".parse().unwrap();
-    let app = environment(&world, 0);
-    let enter_lane = async |lane: u32, people: u64| {
-        app.table(TABLE).add_and_get(keys::lane(&id, lane), "tail", people).await.unwrap()
-    };
-    for lane in 1..4 {
-        enter_lane(lane, 1_000).await; // the others are long
-    }
-    let mut admissions = Admissions::of(&world, 1).await;
-    for step in 0..150 {
-        // One, or some, come to the empty lane after it stood still for a while.
-        match step {
-            0 | 30 | 31 => drop(enter_lane(0, 1).await),
-            60 => drop(enter_lane(0, 5).await),
-            _ => {}
-        }
-        look_all(std::slice::from_ref(&app), &at_end(0, 1_000)).await;
-        admissions.note(step * 100).await;
-        app.clock.advance(100);
-    }
-    assert_eq!(admissions.total(), 8, "all are in after a while");
-    assert_eq!(admissions.most_within(1_000), 1, "{:?}", admissions.seen);
+    let entered = enter(&world, "m").await.expect(201);
+    assert!(!turns.contains(&turn_in(&world, &entered).await));
 }

@@ -219,3 +219,17 @@ async fn without_a_match_or_its_sale_nothing_is_recommended() {
     ask(&world, "m", json!({})).await.refused(409, "SALE_CLOSED");
     ask(&world, "m", json!({ "hold": true })).await.refused(409, "SALE_CLOSED");
 }
+
+#[tokio::test]
+async fn what_one_has_just_given_back_is_recommended_at_once() {
+    let world = World::start().await;
+    world.a_match("final", json!({ "blocks": [block("A", 1, 9_000, 1, 2)] })).await;
+    let member = world.admitted("final", "m");
+    let hold = member.held("final", &["A-1-1", "A-1-2"]).await;
+    drain(&world).await;
+    let wish = json!({ "seats": 2, "hold": true });
+    ask(&world, "other", wish.clone()).await.refused(409, "SOLD_OUT");
+    member.release(&hold).await.expect(204);
+    let held = ask(&world, "m", wish).await.expect(201);
+    assert_eq!(seats(&held), ["A-1-1", "A-1-2"]);
+}

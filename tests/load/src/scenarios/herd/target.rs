@@ -1,11 +1,13 @@
 //! What the herd is after, and the counter behind it.
 
+use std::collections::BTreeSet;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::DisplayErrorContext;
 use clap::ValueEnum;
 use http::Method;
 use platform::auth::Role;
-use platform::table::{Key, n};
+use platform::table::{Key, n, s};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -160,6 +162,10 @@ impl Thing {
     pub(crate) async fn count(&self, client: &Client) -> Result<Counted, Error> {
         let (table, key, attribute) = self.item()?;
         let stripes = number(client, table, key, attribute).await?;
+        if self.target == Target::Queue {
+            let stripes = u32::try_from(stripes).unwrap_or(u32::MAX);
+            return Ok(Counted { sum: self.turns(client).await?, stripes });
+        }
         let stripes = u32::try_from(stripes).map_err(|error| Error::Tables(error.to_string()))?;
         let mut sum = 0;
         for stripe in 0..stripes {
@@ -190,6 +196,27 @@ impl Thing {
             Target::Announcement => (announcement::keys::favorites(&self.id()?, number), "held"),
             Target::Queue => (ticketing::keys::lane(&self.id()?, number), "tail"),
         })
+    }
+
+    /// How many turns of the queue are somebody's: lanes count those, too, that have
+    /// passed while nobody was there. One that two people have counts once.
+    async fn turns(&self, client: &Client) -> Result<u64, Error> {
+        let failed = |error: String| Error::Tables(error);
+        let scan = client
+            .scan()
+            .table_name(ticketing::TABLE.default)
+            .filter_expression("begins_with(pk, :match) AND sk = :entry")
+            .expression_attribute_values(":match", s(format!("MATCH#{}#MEMBER#", self.id)))
+            .expression_attribute_values(":entry", s("ENTRY"))
+            .consistent_read(true);
+        let mut pages = scan.into_paginator().items().send();
+        let mut turns = BTreeSet::new();
+        while let Some(item) = pages.next().await {
+            let item = item.map_err(|error| failed(DisplayErrorContext(error).to_string()))?;
+            let turn = item.get("turn").and_then(|turn| turn.as_n().ok()).cloned();
+            turns.insert(turn.ok_or_else(|| failed("an entry has no turn".to_owned()))?);
+        }
+        Ok(turns.len() as u64)
     }
 
     fn id<T: std::str::FromStr<Err: std::fmt::Display>>(&self) -> Result<T, Error> {

@@ -69,18 +69,16 @@ fn positions_move_forward(told: &Told) -> Invariant {
     Invariant::unless("positions only move forward", &told.moved_back, detail)
 }
 
-/// Since the opening no more were admitted than the rate allows, rounded up for
-/// each lane, at any moment: a lane that moves for the first time does so at once.
+/// Since the opening no more were admitted than the rate allows, at any moment.
 fn admits_by_the_rate(expected: &Expected<'_>) -> Invariant {
     const NAME: &str = "admitted per second ≤ the rate";
     let Expected { plan, told, .. } = expected;
-    let per_second = u64::from(plan.shape.rate.div_ceil(plan.lanes()) * plan.lanes());
+    let per_second = i64::from(plan.shape.rate);
     let passes = told.members.values().filter_map(|member| member.pass_at_ms);
     let mut after_ms: Vec<i64> = passes.map(|at_ms| at_ms - plan.opens_at_ms).collect();
     after_ms.sort_unstable();
     let broken = (1..).zip(&after_ms).filter(|(admitted, after_ms)| {
-        let seconds = u64::try_from(after_ms.div_euclid(1_000) + 1).unwrap_or(0);
-        *admitted > per_second * seconds
+        *admitted > after_ms.saturating_mul(per_second).div_euclid(1_000)
     });
     let broken: Vec<String> =
         broken.map(|(admitted, ms)| format!("{admitted} after {ms} ms")).collect();
@@ -270,7 +268,7 @@ mod tests {
         };
         let opens_at_ms = plan(0, SHAPE).opens_at_ms;
         let bought =
-            member(opens_at_ms, claim(&["B1-1-1"], None), order("o0", &["B1-1-1"], "PAID"));
+            member(opens_at_ms + 500, claim(&["B1-1-1"], None), order("o0", &["B1-1-1"], "PAID"));
         let left = ["B2-1-1", "B3-1-1"];
         let left = member(
             opens_at_ms + 1_000,
@@ -394,13 +392,15 @@ mod tests {
             let pass_at_ms = Some(plan(0, SHAPE).opens_at_ms + after_ms);
             told.members.insert(user, Member { pass_at_ms, ..Member::default() });
         };
-        assert!(broken(|told, _| admit(told, 2, 999)).is_empty(), "two in the first second");
+        assert!(broken(|told, _| admit(told, 2, 1_500)).is_empty(), "two a second");
         let many = broken(|told, _| {
-            admit(told, 2, 999);
-            admit(told, 3, 999);
+            admit(told, 2, 1_500);
+            admit(told, 3, 1_999);
         });
         assert_eq!(many, [RATE]);
-        assert_eq!(broken(|told, _| admit(told, 2, -1)), [RATE]);
+        for early_ms in [-1, 499, 1_000, 1_499] {
+            assert_eq!(broken(|told, _| admit(told, 2, early_ms)), [RATE], "{early_ms}");
+        }
         let early = broken(|told, _| told.mistimed.push("user 7".to_owned()));
         assert_eq!(early, ["the sale opens at its millisecond"]);
     }

@@ -7,7 +7,6 @@ use http::Method;
 use platform::auth::Role;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use ticketing::matches::MOST_LANES;
 use tokio::time::Instant;
 
 use crate::call::Request;
@@ -151,11 +150,6 @@ impl Plan {
             profiles,
             payment_key: cloud.payment_key(),
         })
-    }
-
-    /// How many lanes the queue has.
-    pub(crate) fn lanes(&self) -> u32 {
-        MOST_LANES.min(self.shape.rate)
     }
 
     /// The token of a user.

@@ -219,12 +219,7 @@ impl User<'_> {
                     self.sneak().await;
                 }
                 if self.intent.enters_again {
-                    let older = place.ticket;
-                    place = self.enter().await?;
-                    let path = self.plan().path("queue/pass");
-                    let request = self.request("take-pass", Method::POST, path);
-                    let request = request.header("x-queue-ticket", older);
-                    self.provoke("TICKET_REPLACED", &[], request).await;
+                    place = self.enter_again(place.position).await?;
                     looks += 1;
                     continue;
                 }
@@ -236,6 +231,19 @@ impl User<'_> {
             }
         }
         place.admitted.then_some(place.ticket)
+    }
+
+    /// Enters once more: that changes nothing about the place.
+    async fn enter_again(&self, was: u64) -> Option<Place> {
+        let place = self.enter().await?;
+        let (number, is) = (self.number, place.position);
+        self.buying.ledger.change(|told| {
+            told.positions += 1;
+            if is > was {
+                told.moved_back.push(format!("user {number}: {is} after {was}, entering again"));
+            }
+        });
+        Some(place)
     }
 
     async fn look(&self, before: Place) -> Option<Place> {
@@ -474,7 +482,7 @@ impl Script for Buying {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::sync::Mutex;
 
     use futures_util::future::join_all;
@@ -493,6 +501,7 @@ mod tests {
         OpensEarly,
         OpensLate,
         MovesBack,
+        GivesPlaceAnew,
         AsksNoPass,
         KnowsNoLimit,
         GivesTwice,
@@ -508,8 +517,7 @@ mod tests {
     #[derive(Default)]
     struct State {
         seats: u32,
-        entries: u32,
-        newest: BTreeMap<String, String>,
+        entered: BTreeSet<String>,
         bought: BTreeMap<String, usize>,
         holds: BTreeMap<String, Vec<String>>,
     }
@@ -541,15 +549,15 @@ mod tests {
             match (request.method.as_str(), path) {
                 ("POST", "queue") if !self.is_open() => problem(409, "SALE_NOT_OPEN"),
                 ("POST", "queue") => {
-                    state.entries += 1;
-                    let ticket = format!("{} 3", state.entries);
-                    state.newest.insert(member, state.entries.to_string());
-                    (201, json!({ "ticket": ticket, "position": 3, "pollAfterMs": 1_000 }))
+                    let is_again = !state.entered.insert(member);
+                    let is_anew = is_again && self.flaw == Flaw::GivesPlaceAnew;
+                    let position = if is_anew { 9 } else { 3 };
+                    let ticket = position.to_string();
+                    let place =
+                        json!({ "ticket": ticket, "position": position, "pollAfterMs": 1_000 });
+                    (201, place)
                 }
                 ("GET", "queue") => self.look(&ticket),
-                ("POST", "queue/pass") if !ticket.starts_with(&state.newest[&member]) => {
-                    problem(409, "TICKET_REPLACED")
-                }
                 ("POST", "queue/pass") => {
                     (201, json!({ "pass": "p", "expiresAt": "2030-01-01T01:00:05Z" }))
                 }
@@ -581,10 +589,9 @@ mod tests {
         }
 
         fn look(&self, ticket: &str) -> (u16, Value) {
-            let (entry, position) = ticket.split_once(' ').unwrap();
-            let position: u64 = position.parse::<u64>().unwrap() - 1;
+            let position = ticket.parse::<u64>().unwrap() - 1;
             let told = if self.flaw == Flaw::MovesBack && position > 0 { 9 } else { position };
-            let ticket = format!("{entry} {position}");
+            let ticket = position.to_string();
             let admitted = position == 0;
             (
                 200,
@@ -655,7 +662,7 @@ mod tests {
         assert_eq!(told.members.len(), 400);
         assert!(told.early > 5, "{}", told.early);
         let refused: Vec<_> = told.refused.keys().copied().collect();
-        assert_eq!(refused, ["PASS_REQUIRED", "SEAT_LIMIT_EXCEEDED", "TICKET_REPLACED"]);
+        assert_eq!(refused, ["PASS_REQUIRED", "SEAT_LIMIT_EXCEEDED"]);
         for operation in ["get-me", "release-hold", "cancel-order", "pay-order", "hold-seats"] {
             assert!(operations.get(operation).is_some_and(|count| *count > 5), "{operation}");
         }
@@ -673,6 +680,7 @@ mod tests {
             (Flaw::OpensEarly, (|told: &Told| !told.mistimed.is_empty()) as fn(&Told) -> bool),
             (Flaw::OpensLate, |told| !told.mistimed.is_empty()),
             (Flaw::MovesBack, |told| !told.moved_back.is_empty()),
+            (Flaw::GivesPlaceAnew, |told| !told.moved_back.is_empty()),
             (Flaw::AsksNoPass, |told| !told.let_through.is_empty()),
             (Flaw::KnowsNoLimit, |told| !told.let_through.is_empty()),
             (Flaw::GivesTwice, |told| {
