@@ -20,7 +20,7 @@
 //! | get-home, every 5 s | read the snapshot | | eventual, waits 25 ms |
 //! | get-checklist, put-checklist | read announcement and checklist | | consistent, 2 RCU |
 //! | put-checklist | write checklist | `version` seen, or none yet | 1 transaction, 4 WCU |
-//! | count-announcements | read announcements, then their stripes; write those that changed | `favorite_changes`, `views` lower | consistent, 1 RCU each, 16 for favorites; 1 WCU each KB, 2 for `index1` |
+//! | count-announcements | read announcements, then their stripes; write those that changed | `favorite_changes`, `views` lower | consistent, 1 RCU each, 96 for favorites; 1 WCU each KB, 2 for `index1` |
 //! | count-announcements, hot | write announcement | `view_stripes` seen | 1 WCU |
 //! | refresh-home | query a list, the newest, 8 partitions of `index1`; read those announcements; write the snapshot | `built_at_ms` earlier | eventual; 1 transaction |
 //! | announce-closing | query a list; 8 partitions of `index2` for each announcement; put a notice and move each favorite | none such yet; `index2_sk` lower | consistent; eventual, 0.5 RCU each; 4 WCU each |

@@ -299,7 +299,7 @@ fn order_items(now: Instant) -> Result<Vec<Item>, Problem> {
         account,
         seat,
         item(keys::lane(&order.match_id, 0), &json!({ "tail": 1 }))?,
-        item(keys::entry(&order.match_id, STAFF), &json!({ "nonce": ENTRY }))?,
+        item(keys::entry(&order.match_id, STAFF), &json!({ "nonce": ENTRY, "turn": 1 }))?,
     ])
 }
 

@@ -129,10 +129,11 @@ async fn favorites_of_a_hot_announcement_are_written_by_no_two_members_in_one_pl
     let mut stripes = Vec::new();
     for stripe in 0..announcement::keys::FAVORITE_STRIPES {
         let key = announcement::keys::favorites(&id("r"), stripe);
-        let item = item(&world, key).await.expect("each has some");
-        stripes.push(item["held"].as_n().unwrap().parse::<u32>().unwrap());
+        if let Some(item) = item(&world, key).await {
+            stripes.push(item["held"].as_n().unwrap().parse::<u32>().unwrap());
+        }
     }
     assert_eq!(stripes.iter().sum::<u32>(), 200);
-    assert!(stripes.iter().all(|held| *held < 30), "{stripes:?}");
+    assert!(stripes.len() > 60 && stripes.iter().all(|held| *held < 15), "{stripes:?}");
     assert_eq!(meta(&world, "r").await.favorites, 0, "nobody wrote the announcement");
 }
