@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::matches::{LIFETIME_MS, Match};
 
-/// How long after it was written a rate holds, in milliseconds: by then nobody
-/// goes by an older match. The second is for the write.
+/// How long after it was asked for a rate holds, in milliseconds: by then nobody
+/// goes by an older match. The second is for the write; if that takes longer,
+/// because it is throttled, environments count apart for as long.
 pub const CHANGE_MS: i64 = LIFETIME_MS + 1_000;
 
 /// A turn is a thousand of these, so that a rate gives whole ones each
