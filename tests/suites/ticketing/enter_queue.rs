@@ -46,7 +46,8 @@ async fn many_lanes_take_about_as_many_each_and_no_turn_twice() {
         let positions: BTreeSet<u64> = answers.iter().map(position_in).collect();
         assert_eq!(positions.len(), 320, "nobody has another one's turn");
         let last = *positions.last().unwrap();
-        let most = if environments == 1 { 320 } else { 480 };
+        // By chance alone a lane of twenty has hardly ever twice as many.
+        let most = if environments == 1 { 320 } else { 640 };
         assert!(last <= most, "320 stand on {last} turns, in {environments} environments");
     }
 }

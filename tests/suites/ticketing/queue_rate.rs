@@ -91,7 +91,7 @@ async fn entered_by_one(rate: u32) -> World {
 
 #[tokio::test]
 async fn those_who_poll_as_told_come_in_at_the_rate_and_when_they_were_told() {
-    for (rate, count) in [(1, 10), (3, 30), (5, 100), (10, 100), (17, 100), (20, 240), (100, 300)] {
+    for (rate, count) in [(1, 10), (3, 30), (5, 100), (10, 100), (17, 100), (20, 240), (100, 150)] {
         let world = entered_by_one(rate).await;
         let seen = watch(&world, members(count), AS_TOLD, nothing).await;
         assert!(seen.most_a_second() <= rate as usize, "{} of {rate}", seen.most_a_second());
@@ -105,13 +105,13 @@ async fn those_who_poll_as_told_come_in_at_the_rate_and_when_they_were_told() {
 
 #[tokio::test]
 async fn many_environments_fill_the_lanes_less_evenly_and_admit_no_more() {
-    for (rate, count) in [(5, 100), (20, 240), (20, 1_000)] {
+    for (rate, count) in [(5, 100), (20, 240)] {
         let world = admitting(rate).await;
         let seen = watch(&world, members(count), AS_TOLD, nothing).await;
         assert!(seen.most_a_second() <= rate as usize);
         let ideal_ms = count as i64 * 1_000 / i64::from(rate);
         let took_ms = seen.took_ms();
-        assert!(took_ms <= ideal_ms * 3 / 2 + 1_000, "{count} at {rate}: {took_ms} ms");
+        assert!(took_ms <= ideal_ms * 2, "{count} at {rate}: {took_ms} ms");
     }
 }
 
@@ -152,7 +152,7 @@ async fn a_rate_that_is_changed_on_sale_holds_six_seconds_later() {
         let world = entered_by_one(before).await;
         let change = match_with(&json!({ "admitPerSecond": after }));
         let (world, has_changed) = (&world, std::sync::atomic::AtomicBool::new(false));
-        let seen = watch(world, members(200), AS_TOLD, async |at_ms| {
+        let seen = watch(world, members(160), AS_TOLD, async |at_ms| {
             let is_time = at_ms >= 1_000;
             if is_time && !has_changed.swap(true, std::sync::atomic::Ordering::Relaxed) {
                 world.as_staff().put("/matches/final", change.clone()).await.expect(200);
