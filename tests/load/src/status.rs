@@ -104,6 +104,11 @@ impl HotKey {
 }
 
 impl Limited {
+    /// Whether every call was let through and answered.
+    pub(crate) fn has_let_pass_all(&self) -> bool {
+        self.conflicts + self.lost + self.errors == 0 && self.throttles.is_empty()
+    }
+
     /// What was counted since `earlier`.
     fn since(&self, earlier: &Self) -> Self {
         let less = |now: &BTreeMap<String, u64>, then: &BTreeMap<String, u64>| {
