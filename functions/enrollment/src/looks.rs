@@ -13,7 +13,7 @@ use platform::cache::Cache;
 use platform::clock::Instant;
 use platform::table::{Item, Key, Read, Write, WriteError, n};
 use platform::{App, Problem};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::course::{Course, broken};
 use crate::ids::CourseId;
@@ -74,20 +74,18 @@ pub fn remembered(app: &App, course: CourseId) -> Option<Arc<Look>> {
     app.memory::<Looks>().0.get(&course, app.clock.now())
 }
 
-fn remember(app: &App, course: CourseId, look: Look) -> Arc<Look> {
-    remember_as_of(look.at, app, course, look)
-}
-
-/// The same for less than a second, so that not all environments that know it
-/// forget it at the same moment.
-fn remember_shorter(app: &App, course: CourseId, look: Look) -> Arc<Look> {
-    remember_as_of(look.at.plus_millis(-earlier_ms(app)), app, course, look)
-}
-
-fn remember_as_of(at: Instant, app: &App, course: CourseId, look: Look) -> Arc<Look> {
+/// Remembers a look for a second, less `earlier_ms`.
+fn remember(app: &App, course: CourseId, look: Look, earlier_ms: i64) -> Arc<Look> {
     let look = Arc::new(look);
+    let at = look.at.plus_millis(-earlier_ms);
     app.memory::<Looks>().0.put(course, at, Arc::clone(&look));
     look
+}
+
+/// Remembers what others know, too, so that not all of them forget it at the same
+/// moment.
+fn remember_shared(app: &App, course: CourseId, look: Look) -> Arc<Look> {
+    remember(app, course, look, earlier_ms(app))
 }
 
 fn earlier_ms(app: &App) -> i64 {
@@ -104,7 +102,7 @@ pub async fn look(app: &App, course: &Course, read: Read) -> Result<Arc<Look>, P
     if !is_complete && read == Read::Consistent {
         return Err(broken("a stripe of seats"));
     }
-    Ok(remember(app, id, Look { stripes, is_complete, at }))
+    Ok(remember(app, id, Look { stripes, is_complete, at }, 0))
 }
 
 /// Looks at some stripes, picked at random: more than were `seen` before without
@@ -149,10 +147,10 @@ async fn look_at_some(
         if Key::of(&item) != Some(keys::look(id)) {
             stripes.push(Stripe::from_item(item)?);
         } else if let Some(look) = Shared::from_item(item)?.look(app, at) {
-            return Ok(remember_shorter(app, id, look));
+            return Ok(remember_shared(app, id, look));
         }
     }
-    Ok(remember(app, id, Look { stripes, is_complete: false, at }))
+    Ok(remember(app, id, Look { stripes, is_complete: false, at }, 0))
 }
 
 /// Whether environments share what they see of this course's stripes.
@@ -161,7 +159,7 @@ pub fn is_shared(course: &Course) -> bool {
 }
 
 /// A look at all stripes, as the table keeps it for other environments.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 struct Shared {
     /// Since when somebody is looking; 0 if nobody is.
@@ -203,7 +201,7 @@ pub async fn look_for_all(
     let item = app.table(TABLE).get(keys::look(id), Read::Eventual).await?;
     let shared = item.map(Shared::from_item).transpose()?.unwrap_or_default();
     if let Some(look) = shared.look(app, now).filter(|look| look.at > after) {
-        return Ok(Some(remember_shorter(app, id, look)));
+        return Ok(Some(remember_shared(app, id, look)));
     }
     let is_taken = now.as_millis().abs_diff(shared.looking_since_ms) < TURN_MS.unsigned_abs();
     if is_taken || !take_turn(app, id, &shared, now).await? {

@@ -27,6 +27,7 @@ mod run;
 mod scenarios;
 mod simulation;
 mod status;
+mod stripes;
 mod users;
 mod way;
 mod wire;

@@ -232,6 +232,15 @@ impl Status {
     }
 }
 
+/// How many writes `function` gave up or lost track of between two readings of
+/// the page; 0 without one.
+pub(crate) fn uncounted(status: Option<&(Status, Status)>, function: &str) -> u64 {
+    status.map_or(0, |(before, after)| {
+        let usage = after.of(function).since(&before.of(function));
+        usage.unknown_outcomes + usage.dropped_writes
+    })
+}
+
 impl Usage {
     /// What was counted since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {

@@ -8,8 +8,8 @@ use ticketing::matches;
 use ticketing::queue::Place;
 
 use crate::queue::{
-    QUEUE, admitting, bearing, come_in, enter, environment, poll, poll_after_ms, position_in, said,
-    take, ticket as ticket_of, ticket_in, wait,
+    QUEUE, admitting, bearing, come_in, crowded, enter, environment, poll, poll_after_ms,
+    position_in, said, take, ticket as ticket_of, ticket_in, wait,
 };
 
 #[tokio::test]
@@ -132,11 +132,7 @@ async fn a_ticket_that_is_changed_by_one_byte_is_refused() {
 
 #[tokio::test]
 async fn whoever_polls_ten_times_as_often_as_told_is_refused_without_a_read() {
-    let world = World::with_environments(1).await;
-    world.a_match("final", json!({ "admitPerSecond": 1 })).await;
-    for n in 0..100 {
-        enter(&world, &format!("m{n}")).await.expect(201);
-    }
+    let world = crowded().await;
     let entered = enter(&world, "m").await.expect(201);
     let first = poll(&world, "m", &ticket_in(&entered)).await.expect(200);
     let told_ms = poll_after_ms(&first);

@@ -16,6 +16,16 @@ pub(crate) async fn admitting(rate: u32) -> World {
     world
 }
 
+/// A world of one environment, in whose queue a hundred wait, one admitted a second.
+pub(crate) async fn crowded() -> World {
+    let world = World::with_environments(1).await;
+    world.a_match("final", json!({ "admitPerSecond": 1 })).await;
+    for n in 0..100 {
+        enter(&world, &format!("m{n}")).await.expect(201);
+    }
+    world
+}
+
 /// A member enters the queue.
 pub(crate) async fn enter(world: &World, member: &str) -> Answer {
     world.as_member(member).post(QUEUE, Value::Null).await

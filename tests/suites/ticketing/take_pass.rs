@@ -4,7 +4,8 @@ use serde_json::json;
 use suites::{World, count, race};
 
 use crate::queue::{
-    PASS, QUEUE, admitting, come_in, enter, poll, position_in, take, ticket, ticket_in, wait,
+    PASS, QUEUE, admitting, come_in, crowded, enter, poll, position_in, take, ticket, ticket_in,
+    wait,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -123,11 +124,7 @@ async fn no_pass_without_a_match() {
 
 #[tokio::test]
 async fn whoever_hammers_for_a_pass_before_the_turn_is_refused_without_a_read() {
-    let world = World::with_environments(1).await;
-    world.a_match("final", json!({ "admitPerSecond": 1 })).await;
-    for n in 0..100 {
-        enter(&world, &format!("m{n}")).await.expect(201);
-    }
+    let world = crowded().await;
     let entered = ticket(&world, "m").await;
     take(&world, "m", &entered).await.refused(409, "NOT_ADMITTED");
     for _ in 0..300 {

@@ -22,7 +22,7 @@ use crate::invariants::{self, Invariant};
 use crate::progress;
 use crate::record::{Recorder, Samples};
 use crate::report::{Details, Phase};
-use crate::status::Status;
+use crate::status::{Status, uncounted};
 use crate::users::{Script, Stop, Users};
 
 /// What must be true of the counter.
@@ -79,10 +79,7 @@ pub(crate) async fn run(
         Some(client) => Some(thing.count(client).await?),
         None => None,
     };
-    let uncounted = status.as_ref().map_or(0, |(before, after)| {
-        let usage = after.of(target.operation()).since(&before.of(target.operation()));
-        usage.dropped_writes + usage.unknown_outcomes
-    });
+    let uncounted = uncounted(status.as_ref(), target.operation());
     let invariants = vec![
         check(counted, &samples, uncounted),
         invariants::no_server_error([&samples]),

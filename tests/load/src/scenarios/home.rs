@@ -28,7 +28,7 @@ use crate::invariants;
 use crate::progress;
 use crate::record::{Recorder, Samples, three_digits};
 use crate::report::{Details, Phase};
-use crate::status::Status;
+use crate::status::{Status, uncounted};
 use crate::users::Users;
 use crate::way::Way;
 
@@ -74,10 +74,7 @@ pub(crate) async fn run(
     let total = plan.requests_to_read_back(&played.told);
     let reading = read_back::read(&caller, &plan, &played.told);
     let seen = progress::show("read back", total, &checked, reading).await?;
-    let uncounted = status.as_ref().map_or(0, |(before, after)| {
-        let usage = after.of("get-announcement").since(&before.of("get-announcement"));
-        usage.unknown_outcomes + usage.dropped_writes
-    });
+    let uncounted = uncounted(status.as_ref(), "get-announcement");
     let details = played.details();
     let Played { is_complete, samples, told, emptied, .. } = played;
     let expected = Expected { plan: &plan, told: &told, uncounted };

@@ -33,7 +33,7 @@ use crate::invariants;
 use crate::progress;
 use crate::record::{Recorder, Samples, three_digits};
 use crate::report::{Details, Phase};
-use crate::status::Status;
+use crate::status::{Status, uncounted};
 use crate::users::Users;
 use crate::way::Way;
 
@@ -99,10 +99,7 @@ pub(crate) async fn run(
         Some(client) => Some(tables::read(client).await?),
         None => None,
     };
-    let uncounted = status.as_ref().map_or(0, |(before, after)| {
-        let usage = after.of("get-post").since(&before.of("get-post"));
-        usage.unknown_outcomes + usage.dropped_writes
-    });
+    let uncounted = uncounted(status.as_ref(), "get-post");
     let ranking = status
         .as_ref()
         .map(|(before, after)| after.of("popular-posts").since(&before.of("popular-posts")));

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::error::DisplayErrorContext;
 use clap::ValueEnum;
 use http::Method;
 use platform::auth::Role;
-use platform::table::{Key, n, s};
+use platform::table::{Key, s};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ use crate::call::Request;
 use crate::caller::Caller;
 use crate::cloud::Cloud;
 use crate::error::Error;
+use crate::stripes::set;
 
 const HOUR_MS: i64 = 60 * 60_000;
 
@@ -145,17 +146,7 @@ impl Thing {
     /// Spreads its counter, which has counted nothing yet, over so many stripes.
     pub(crate) async fn spread(&self, client: &Client, stripes: u32) -> Result<(), Error> {
         let (table, key, attribute) = self.item()?;
-        let update = client
-            .update_item()
-            .table_name(table)
-            .set_key(Some(key.into_item()))
-            .update_expression("SET #stripes = :stripes")
-            .condition_expression("attribute_exists(#stripes)")
-            .expression_attribute_names("#stripes", attribute)
-            .expression_attribute_values(":stripes", n(stripes));
-        let updated = update.send().await;
-        updated.map_err(|error| Error::Stripes(DisplayErrorContext(error).to_string()))?;
-        Ok(())
+        set(client, table, key, &[(attribute, stripes.into())]).await
     }
 
     /// What its counter holds.
